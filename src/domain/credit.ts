@@ -101,4 +101,18 @@ export interface RhoReport {
   readonly episodes: number;
   /** In the order of the protocol. */
   readonly messages: readonly MessageRho[];
+  /** The tree that `shape: auto` would sample; null if it does not apply or the variances are unknown. */
+  readonly tree: PredictedTree | null;
+}
+
+export interface PredictedTree {
+  /** Messages in each context, in the order of the protocol. */
+  readonly fanout: readonly number[];
+  /**
+   * The predicted variance of the gradient, summed over the roles that learn, divided by that of whole
+   * episodes with as many evaluator calls; null if that is 0.
+   */
+  readonly ratio: number | null;
+  /** The same, divided by that of the configured `fanout`; null too if that tree does not apply. */
+  readonly fanoutRatio: number | null;
 }

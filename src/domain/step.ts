@@ -2,6 +2,7 @@
 
 import type { Json } from './episode.ts';
 import type { Ledger } from './run.ts';
+import { TREE_MEASURES } from './treeMeasures.ts';
 
 /**
  * One update of the weights: episodes are sampled, their messages get credit, and the policies learn from it.
@@ -530,6 +531,7 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'gate', title: 'Gate of the solver', unit: 'weight of the joint return', always: [0, 1], digits: 2 },
   },
+  ...TREE_MEASURES,
   gradientNorm: {
     title: 'Gradient norm',
     written: 3,

@@ -96,7 +96,7 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   const { config, method, protocol, store, round, stage } = input;
   const place = { store, run: round.run, method, config };
   const state = readStateBefore(place, round.iteration, stage);
-  const rollouts = method.plan(config, protocol, stage, readSpreadBefore(input));
+  const rollouts = method.plan(config, protocol, stage, { spread: readSpreadBefore(input), state });
   const { batches, credited } = await sampleBatches(input, rollouts, state);
   const rule: TreeCreditRule = (_, siblings) => siblings.map((message) => credited.credits.get(message) ?? null);
   store.transaction(() => {
@@ -142,12 +142,14 @@ async function sampleBatches(
   const calls = countRolloutCalls(rollouts, protocol);
   // The largest number of calls that a crash could lose.
   const most = calls + countMostVoteCalls(method, rollouts, protocol);
+  const choice = rollouts[0]?.choice;
+  const chosen = choice === undefined ? {} : { choice };
   const earlier = countRolloutCalls(listRollouts(method, config, protocol, stage), protocol);
   const perProblem = config.evaluator_budget - earlier;
   input.onBegin(problems.length * most);
   const batches = [await sampleBatch(input, rollouts, problems, perProblem)];
   for (let next = 0; ;) {
-    const credited = method.credit({ settings: config, stage, ...collectCreditedTrees(batches), state });
+    const credited = method.credit({ settings: config, stage, ...collectCreditedTrees(batches), state, ...chosen });
     const missing = problems.length - countProblemsWithSignal(input, batches, credited);
     const left = problems.length * perProblem - countCallsMade(batches);
     const count = config.dynamic_sampling ? Math.min(missing, Math.floor(left / Math.max(1, calls))) : 0;

@@ -183,7 +183,9 @@ export async function sample(
 ): Promise<Sampled> {
   const method = getMethod(config.method);
   const { protocol, logits, score } = team;
-  const [rollout] = method.plan(config, protocol, 0, config.shape === 'spine_rho' ? spread : null);
+  const known = before ?? method.state?.(config)?.initial(config) ?? { json: null, tensors: {} };
+  const earlier = { spread: config.shape === 'spine_rho' ? spread : null, state: known };
+  const [rollout] = method.plan(config, protocol, 0, earlier);
   const budget = new EvaluatorBudget(Infinity);
   const roots = await (rollout?.shape === 'spine' ? growSpine : growEpisodes)(
     {
@@ -203,7 +205,6 @@ export async function sample(
     NEVER,
   );
   const perProblem = rollout?.fanout[0] ?? 1;
-  const known = before ?? method.state?.(config)?.initial(config) ?? { json: null, tensors: {} };
   const { credits, state = known } = method.credit({
     settings: config,
     stage: 0,
@@ -211,6 +212,7 @@ export async function sample(
     measured: [],
     values: new Map(),
     state: known,
+    ...(rollout?.choice !== undefined && { choice: rollout.choice }),
   });
   const gradient = zeros(logits);
   const learned = logits.map(() => 0);

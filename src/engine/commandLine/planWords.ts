@@ -1,6 +1,6 @@
 /** Formats model facts, plans and self-tests for the terminal. */
 
-import type { RhoReport } from '../../domain/credit.ts';
+import type { PredictedTree, RhoReport } from '../../domain/credit.ts';
 import { describeCost } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
@@ -110,6 +110,7 @@ export function formatRho({
   fanout,
   episodes,
   messages,
+  tree,
 }: RhoReport): string {
   const digits = (value: number | null): string => (value === null ? '-' : value.toPrecision(3));
   const lines = [
@@ -132,7 +133,17 @@ export function formatRho({
     `What each message decides, on ${formatWhole(questions)} questions with ${formatWhole(alternatives)} x ${formatWhole(replays)} replays (${formatWhole(evaluatorCalls)} evaluator calls)`,
     ...aligned.map((line) => `  ${line}`),
     `Predicted for C3 with fanout [${fanout.join(', ')}] against ${formatWhole(episodes)} whole episodes; above 1, C3 is the noisier one.`,
+    ...(tree === null ? [] : [describeTree(tree, fanout)]),
   ].join('\n');
+}
+
+function describeTree({ fanout, ratio, fanoutRatio }: PredictedTree, compared: readonly number[]): string {
+  const times = [
+    ...(ratio === null ? [] : [`${ratio.toPrecision(3)} times that of whole episodes`]),
+    ...(fanoutRatio === null ? [] : [`${fanoutRatio.toPrecision(3)} times that of fanout [${compared.join(', ')}]`]),
+  ];
+  const variance = times.length === 0 ? '' : `; its gradient variance, summed over roles, is ${times.join(' and ')}`;
+  return `shape: auto would sample [${fanout.join(', ')}]${variance}.`;
 }
 
 const formatMemoryRow = (name: string, place: string, bytes: string): string =>

@@ -12,8 +12,10 @@ import { EvaluatorBudget } from '../../replay/budget.ts';
 import { growEpisodes } from '../../replay/episodes.ts';
 import { findLeaves, computeReturn, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
+import type { Protocol } from '../../team/protocol.ts';
 import { countMostScores } from '../../team/rounds.ts';
-import { getRunSampling } from '../../training/config/config.ts';
+import { getRunSampling, type RunConfig } from '../../training/config/config.ts';
+import { chooseAutoTree, findAutoFault, measureScores, predictsCredit } from '../../training/methods/autoTree.ts';
 import { mergeRolePolicies } from '../models/roles.ts';
 import { Session, type Engine } from '../session/session.ts';
 import type { PreparedRun } from './prepareRun.ts';
@@ -69,6 +71,7 @@ export async function measureRho(
   const last = protocol.occurrences.length - 1;
   const each = problems.length * alternatives * replays * scored;
   const positions: { role: string; rho: ReturnType<typeof estimateRho> }[] = [];
+  const sampled: TreeMessage[] = [];
   for (const { position, role } of protocol.occurrences.slice(0, last)) {
     const fanout = [...Array.from({ length: position }, () => 1), alternatives, replays];
     const roots = await growEpisodes(
@@ -87,6 +90,7 @@ export async function measureRho(
       fanout,
       { signal },
     );
+    sampled.push(...roots);
     const contexts =
       position === 0 ? groupRoots(roots, alternatives) : roots.map((root) => findSiblings(root, position));
     positions.push({
@@ -108,6 +112,7 @@ export async function measureRho(
     evaluatorCalls: each * positions.length,
     fanout: config.fanout,
     episodes,
+    tree: known ? predictTree(config, protocol, components, sampled) : null,
     messages: protocol.occurrences.map(({ role }, position) => {
       const rho = positions[position]?.rho ?? null;
       return {
@@ -118,6 +123,22 @@ export async function measureRho(
       };
     }),
   };
+}
+
+/** Returns the tree that `shape: auto` would sample, or null if it does not apply or no return varies. */
+function predictTree(
+  config: RunConfig,
+  protocol: Protocol,
+  variances: readonly number[],
+  sampled: readonly TreeMessage[],
+): RhoReport['tree'] {
+  const applies = config.method === 'c3' && config.magrpo === null && predictsCredit(config.credit);
+  if (!applies || findAutoFault(config, protocol) !== null || variances.every((one) => one === 0)) {
+    return null;
+  }
+  const facts = { variances, scores: measureScores(sampled, protocol.occurrences.length) };
+  const { fanout, ratio, fanoutRatio } = chooseAutoTree(config, protocol, facts, false);
+  return { fanout, ratio, fanoutRatio };
 }
 
 /** Groups the roots by question: every `size` consecutive messages. */

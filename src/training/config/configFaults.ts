@@ -7,6 +7,7 @@ import { findBundledModelFault, isBundledName, TASK_FORMATS, TEAM_SIZES } from '
 import type { KeyPath } from '../../team/document.ts';
 import { modeRunsTests } from '../keys/externalKeys.ts';
 import { unwrapSchema, listSectionKeys } from '../keys/keyKinds.ts';
+import { predictsCredit } from '../methods/autoTree.ts';
 import { methodReadsKey, listMethodsReading, getMethodWords } from '../methods/methods.ts';
 import type { configSchema, RunConfig } from './config.ts';
 
@@ -117,6 +118,25 @@ const RULES: readonly Rule[] = [
       magrpo === null || shape === 'nested' || !methodReadsKey(method, 'shape')
         ? null
         : `${shape} does not apply to rollout trees; omit it, or the section magrpo.`,
+  },
+  {
+    keys: [
+      'shape',
+      'method',
+      'magrpo',
+      'credit.estimator',
+      'credit.group_normalise',
+      'credit.lone_messages',
+      'credit.common_random_numbers',
+    ],
+    fault: ({ shape, method, magrpo, credit }) => {
+      if (shape !== 'auto' || magrpo !== null || !methodReadsKey(method, 'shape')) {
+        return null;
+      }
+      return methodReadsKey(method, 'credit.estimator') && predictsCredit(credit)
+        ? null
+        : 'auto predicts the variance of method c3 with credit.estimator loo or loo_two_level, credit.lone_messages parent, and neither credit.common_random_numbers nor credit.group_normalise; change these, or choose nested.';
+    },
   },
   {
     keys: ['fanout_unique', 'magrpo', 'method'],

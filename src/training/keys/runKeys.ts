@@ -213,12 +213,15 @@ export const RUN_KEYS = {
       'The run keeps the weights of every n-th step and of the last. A replay that needs those of a step ' +
         'between rebuilds them from a checkpoint, which is kept for each such stretch.',
     ),
-  shape: enumKey(['nested', 'spine', 'spine_rho'], {
+  shape: enumKey(['nested', 'spine', 'spine_rho', 'auto'], {
     nested: 'A tree: every message is continued by as many as `fanout` says.',
     spine:
       'One episode, and alternatives to each of its messages that are continued once; `evaluator_budget` is ' +
       'split evenly over the roles that learn.',
     spine_rho: 'The same, with more alternatives where returns varied more in the step before.',
+    auto:
+      'The tree whose gradient is predicted to vary least, by the returns of earlier steps. Method c3 with ' +
+      '`credit.estimator` loo or loo_two_level.',
   })
     .default('nested')
     .describe(

@@ -12,7 +12,8 @@
  * context are drawn until enough are distinct (redrawn.ts). With `credit.estimator: value_assisted` a
  * learned q(h, a_i) replaces the share alpha of R_i in b_-j; with `full_mean` b is the mean of all
  * alternatives (26); with `loo_two_level` it is b_-j combined with the mean return of the problem's
- * other contexts (looTwoLevel.ts). With the section `magrpo` of a configuration the alternatives are a
+ * other contexts (looTwoLevel.ts). With `shape: auto` earlier steps choose the tree (autoTree.ts).
+ * With the section `magrpo` of a configuration the alternatives are a
  * role's messages at a node of MAGRPO's rollout tree (joint.ts).
  */
 
@@ -24,18 +25,22 @@ import { alternativeReturns, makeMessageKey, type TreeMessage } from '../../repl
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
+import { addAutoStep, AUTO_STATE, measureChoice } from './autoTree.ts';
 import { creditTrees, findJointFault, planJointRollouts, updateNodes } from './joint.ts';
 import { inheritsCredit, creditLoneMessages } from './loneMessages.ts';
 import { listComparedMessages, type Method, type MethodSettings } from './method.ts';
 import { updateByPpo, listTaughtAfterWarmup, updateValuesAndPolicy } from './ppo.ts';
 import { planReplayTrees, findTreeFault, findUniqueFault } from './tree.ts';
-import { measureOutside, TWO_LEVEL_STATE } from './twoLevel.ts';
+import { measureOutside, measureSums, toTwoLevelState, TWO_LEVEL_STATE } from './twoLevel.ts';
 
 const needsAlternativeValues = (estimator: CreditEstimator): boolean =>
   requireEstimator(estimator).needs === 'alternative values';
 
 const isTwoLevel = ({ credit, magrpo }: Pick<MethodSettings, 'credit' | 'magrpo'>): boolean =>
   magrpo === null && credit.estimator === 'loo_two_level';
+
+const isAuto = ({ shape, magrpo }: Pick<MethodSettings, 'shape' | 'magrpo'>): boolean =>
+  magrpo === null && shape === 'auto';
 
 export const c3: Method = {
   words: {
@@ -57,7 +62,8 @@ export const c3: Method = {
     ],
     trains: true,
   },
-  state: (settings) => (isTwoLevel(settings) ? TWO_LEVEL_STATE : null),
+  state: (settings) => (isAuto(settings) ? AUTO_STATE : isTwoLevel(settings) ? TWO_LEVEL_STATE : null),
+  measures: (state, settings) => (isAuto(settings) ? measureChoice(state) : {}),
   compared: 'context',
   byNode: ({ magrpo: joint }) => joint !== null,
   estimator: ({ credit }) => credit.estimator,
@@ -68,9 +74,9 @@ export const c3: Method = {
       : (findAlternativesFault(protocol) ?? findJointFault(settings.magrpo, settings, protocol)),
   remarks: () => [],
 
-  plan: (settings, protocol, stage, spread) =>
+  plan: (settings, protocol, stage, earlier) =>
     settings.magrpo === null
-      ? planReplayTrees(settings, protocol, stage, spread)
+      ? planReplayTrees(settings, protocol, stage, earlier)
       : planJointRollouts(settings.magrpo, protocol),
 
   credit(step) {
@@ -126,7 +132,10 @@ export const c3: Method = {
         credits.set(message, value);
       }
     }
-    return { credits, ...(measured !== null && { state: measured.state }) };
+    if (isAuto(step.settings)) {
+      return { credits, state: addAutoStep(step, measured?.sums ?? measureSums(step)) };
+    }
+    return { credits, ...(measured !== null && { state: toTwoLevelState(measured.sums) }) };
   },
 
   updates(step) {

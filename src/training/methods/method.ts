@@ -12,7 +12,9 @@
 
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { Standardization } from '../../credit/standardScore.ts';
+import type { PredictedTree } from '../../domain/credit.ts';
 import type { MethodState, OwnMeasures, StepMetrics } from '../../domain/step.ts';
+import type { TreeMeasureName } from '../../domain/treeMeasures.ts';
 import type { JointGrowth } from '../../replay/jointTree.ts';
 import type { TreeMessage } from '../../replay/tree.ts';
 import type { Vote } from '../../replay/votes.ts';
@@ -55,12 +57,28 @@ export type ValueTarget = 'state' | 'message';
 /** Variance of the return in the contexts of each position, in order; null if unknown. */
 export type Spread = readonly (number | null)[];
 
+/** A tree that a method chose by what earlier steps showed. */
+export interface TreeChoice extends PredictedTree {
+  /** The variance of returns that the messages of each level cause; null if unknown. */
+  readonly variances: readonly number[] | null;
+}
+
+/** What earlier steps have left for the plan of a step. The step's own returns are no part of it. */
+export interface Earlier {
+  /** Variance of the returns in the step before; null if the configuration does not plan by it. */
+  readonly spread: Spread | null;
+  /** The method's state from the stage or the step before. */
+  readonly state: MethodState;
+}
+
 /** Trees to grow, one set for every problem of a step. */
 export interface Rollout {
   /** Messages sampled per position of the protocol. */
   readonly fanout: readonly number[];
   /** The tree that `fanout` describes; nested by default. */
   readonly shape?: Shape;
+  /** The reasons for the tree, if the method chose it. */
+  readonly choice?: TreeChoice;
   /** Growth of joint actions, if the tree is one of turns; `fanout` counts its rows. */
   readonly joint?: JointGrowth;
   /** True if replay m of one alternative draws the random numbers of replay m of its siblings. */
@@ -89,6 +107,8 @@ export interface SampledStep {
   readonly measured: readonly (readonly TreeMessage[])[];
   /** The method's state from the stage or the step before. */
   readonly state: MethodState;
+  /** The tree of the step and the reasons for it, if the method chose it. */
+  readonly choice?: TreeChoice;
   /** The value of every message, or of its state; empty if the method has no value target. */
   readonly values: ReadonlyMap<TreeMessage, number>;
   /** The votes that end episodes, by their last messages; absent if the method counts none. */
@@ -275,15 +295,10 @@ export interface Method {
   /**
    * Returns the rollouts of a stage of a step. `evaluator_budget` counts the evaluator calls of a
    * problem in all stages together, so that methods with stages are compared with others at equal cost.
-   * @param spread variance of the returns in the step before, if the configuration plans by it and there
-   *   is one
+   * @param earlier absent asks for the rollouts of the first step. If a method chooses their tree, it is
+   *   the one with the most messages instead.
    */
-  readonly plan: (
-    settings: MethodSettings,
-    protocol: Protocol,
-    stage: number,
-    spread?: Spread | null,
-  ) => readonly Rollout[];
+  readonly plan: (settings: MethodSettings, protocol: Protocol, stage: number, earlier?: Earlier) => readonly Rollout[];
   readonly credit: (step: SampledStep) => Credited;
   readonly updates: (step: LearningStep) => Updates;
   /** Returns the roles that the updates teach on a stage's messages; absent: all that learn. */
@@ -295,7 +310,14 @@ export interface Method {
 /** Measures of a step that only some methods have. */
 export type MethodMeasures = Pick<
   StepMetrics,
-  'contribution' | 'contributionDeviation' | 'jointReturn' | 'jointDeviation' | 'soloReturn' | 'soloDeviation' | 'gate'
+  | 'contribution'
+  | 'contributionDeviation'
+  | 'jointReturn'
+  | 'jointDeviation'
+  | 'soloReturn'
+  | 'soloDeviation'
+  | 'gate'
+  | TreeMeasureName
 >;
 
 /** Yields every group of siblings of some trees, parents first: the messages that answer one context. */

@@ -2,16 +2,20 @@
 
 import type { Protocol } from '../../team/protocol.ts';
 import { countFanoutCalls, countMostMessages } from '../../team/rounds.ts';
+import { findAutoFault, planAutoTree } from './autoTree.ts';
 import type { Method, MethodSettings } from './method.ts';
 import { planSpineFanout, findSpineFault } from './spine.ts';
 
 /** Plans trees (Algorithm 1): a message's leaves are its replays, its siblings the alternatives. */
-export const planReplayTrees: Method['plan'] = (settings, protocol, _, spread = null) => {
+export const planReplayTrees: Method['plan'] = (settings, protocol, _, earlier) => {
   const { shape, fanout, credit } = settings;
   const commonRandomNumbers = credit.common_random_numbers;
+  if (shape === 'auto') {
+    return [planAutoTree(settings, protocol, earlier?.state ?? null)];
+  }
   return shape === 'nested'
     ? [{ fanout, commonRandomNumbers, ...(settings.fanout_unique && { unique: true }) }]
-    : [{ fanout: planSpineFanout(settings, protocol, spread), commonRandomNumbers, shape: 'spine' }];
+    : [{ fanout: planSpineFanout(settings, protocol, earlier?.spread ?? null), commonRandomNumbers, shape: 'spine' }];
 };
 
 /** Returns the reason why `fanout_unique` does not fit a configuration, or null. */
@@ -37,6 +41,9 @@ export function findUniqueFault(settings: MethodSettings, { occurrences, rounds 
 
 export const findTreeFault: Method['fault'] = (settings, protocol) => {
   const { shape, fanout, evaluator_budget: budget } = settings;
+  if (shape === 'auto') {
+    return findAutoFault(settings, protocol);
+  }
   if (shape !== 'nested') {
     return findSpineFault(settings, protocol);
   }

@@ -18,7 +18,7 @@ import { getJsonMember } from './ccpoStatistics.ts';
 import { listComparedMessages, type SampledStep, type StateKind } from './method.ts';
 
 /** The weight that earlier steps keep at each step: half of it is left after 7 steps. */
-const KEPT = 0.9;
+export const KEPT = 0.9;
 
 /** The state: the sums of all earlier steps, from which the variances are estimated. */
 export const TWO_LEVEL_STATE: StateKind = { name: 'two-level', version: 1, initial: () => toTwoLevelState(NO_SUMS) };
@@ -35,13 +35,15 @@ export function readTwoLevelState({ json }: MethodState): NestedSums {
   return { squares: list(getJsonMember(json, 'squares')), expected: Array.isArray(expected) ? expected.map(list) : [] };
 }
 
+type Measured = Pick<SampledStep, 'problems' | 'settings' | 'state'>;
+
 /**
  * Returns the mean outside of each message that has siblings, with the weights that the state gives,
- * and the state after the step. A message without siblings has none: `credit.lone_messages` decides.
+ * and the sums after the step. A message without siblings has none: `credit.lone_messages` decides.
  */
-export function measureOutside({ problems, settings, state }: Pick<SampledStep, 'problems' | 'settings' | 'state'>): {
+export function measureOutside({ problems, settings, state }: Measured): {
   readonly outside: ReadonlyMap<TreeMessage, OutsideMean>;
-  readonly state: MethodState;
+  readonly sums: NestedSums;
 } {
   const { return_clip: bound, merge_contexts: merged } = settings.credit;
   const before = readTwoLevelState(state);
@@ -64,8 +66,18 @@ export function measureOutside({ problems, settings, state }: Pick<SampledStep, 
       }
     }
   }
-  return { outside, state: toTwoLevelState(addNestedSums(before, now, KEPT)) };
+  return { outside, sums: addNestedSums(before, now, KEPT) };
 }
+
+/** Returns the sums after a step, as `measureOutside` does. */
+export const measureSums = ({ problems, settings, state }: Measured): NestedSums =>
+  addNestedSums(
+    readTwoLevelState(state),
+    problems
+      .map((trees) => sumNestedSquares(trees.map((root) => addNodes(root, settings.credit.return_clip, new Map()))))
+      .reduce((sum, one) => addNestedSums(sum, one), NO_SUMS),
+    KEPT,
+  );
 
 /** Adds the nodes of a message and of all that follow it, and returns its own. */
 function addNodes(message: TreeMessage, bound: number, nodes: Map<TreeMessage, ReturnNode>): ReturnNode {

@@ -71,6 +71,7 @@ export function resumedAnywhere(apart: number, methods: readonly MethodName[] = 
       ...methods.flatMap((one) => (one === 'c3' ? [] : [{ name: one, method: one, more: [] }])),
       { name: 'value-assisted c3', method: 'c3', more: ['credit.estimator=value_assisted'] },
       { name: 'two-level c3', method: 'c3', more: ['credit.estimator=loo_two_level'] },
+      { name: 'c3 with a chosen shape', method: 'c3', more: ['shape=auto'] },
     ].entries()) {
       it(`does so for the method ${name}`, async (t) => {
         const overrides = [...OVERRIDES, `method=${method}`, ...more];

@@ -128,7 +128,7 @@ export function readSettings(
     `credit.estimator=${estimator}`,
     `credit.merge_contexts=${String(merged)}`,
   ];
-  const known = configs.get(overrides.join()) ?? readConfig('', 'test', [...overrides, 'evaluator_budget=12']);
+  const known = configs.get(overrides.join()) ?? readConfig('', 'test', [...overrides, 'evaluator_budget=18']);
   configs.set(overrides.join(), known);
   return known;
 }

@@ -79,8 +79,8 @@ export const PLAN = {
     rho: {
       kind: 'flag',
       help:
-        'Also measures how much each message of the untrained team decides (rho), and predicts the variance of C3 ' +
-        'against that of MAGRPO.',
+        'Also measures how much each message of the untrained team decides (rho), predicts the variance of C3 ' +
+        'against that of MAGRPO, and names the tree that `shape: auto` would sample.',
     },
     questions: { kind: 'whole', value: 'N', least: 2, fallback: 64, help: 'With --rho: asks N questions.' },
     alternatives: {

@@ -67,6 +67,7 @@ describe('the bundled dealer team', () => {
     assert.equal(code, 0, stderr);
     const { rho } = parseLine(stdout) as {
       rho: {
+        tree: { fanout: number[]; ratio: number; fanoutRatio: number };
         messages: { role: string; rho: Record<'value' | 'low' | 'high', number> | null; varianceRatio: number }[];
       };
     };
@@ -75,9 +76,12 @@ describe('the bundled dealer team', () => {
     assert.ok(dealer?.rho && dealer.rho.low > 1.5 && dealer.rho.high < 4.5, JSON.stringify(rho));
     assert.ok(dealer.varianceRatio > 4 && dealer.varianceRatio < 7);
     assert.ok((caller?.varianceRatio ?? 1) < 0.5);
+    // Of the roles of the pair, the dealer is the one whose messages vary.
+    assert.ok(rho.tree.ratio <= 1 && rho.tree.fanoutRatio <= 1, JSON.stringify(rho.tree));
     const words = await c3(folder, ['plan', '--rho', '--questions', '16', ...overrides('steps=1')]);
     assert.match(words.stdout, /What each message decides, on 16 questions with 6 x 4 replays/u);
     assert.match(words.stdout, /Predicted for C3 with fanout \[2, 4\] against 8 whole episodes/u);
+    assert.match(words.stdout, /\nshape: auto would sample \[\d, \d\]; its gradient variance, summed over roles, is /u);
   });
 
   it('is not measured where --rho is left out or cannot be', async () => {
