@@ -41,10 +41,10 @@ export interface Named {
   readonly lengths: readonly number[];
   /** The place that the search names. */
   readonly place: number;
-  /** The mean return of fresh messages at each place, as a share of the highest return. */
-  readonly saved: readonly number[];
+  /** The returns of fresh messages at each place, as shares of the highest return. */
+  readonly saved: readonly (readonly number[])[];
   /** The same for the alternatives of the rule `the lowest credit of 8 replays each`. */
-  readonly replayed: readonly number[];
+  readonly replayed: readonly (readonly number[])[];
   /** Mean log-probability of the tokens of each message, or null for recordings, which have none. */
   readonly likelihoods: readonly number[] | null;
 }
@@ -55,7 +55,7 @@ const RULES: Readonly<Record<string, (episode: Named) => readonly number[] | nul
   'the longest message': ({ lengths }) => shareAmongHighest(lengths),
   'the last message': ({ lengths }) => shareAmongHighest(lengths.map((_, place) => place)),
   'the least likely message': ({ likelihoods }) => likelihoods && shareAmongHighest(likelihoods.map((one) => -one)),
-  'the lowest credit of 8 replays each': ({ replayed }) => shareAmongHighest(replayed),
+  'the lowest credit of 8 replays each': ({ replayed }) => shareAmongHighest(replayed.map(mean)),
 };
 
 /** Divides the share equally among the places with the highest value. */
@@ -112,11 +112,17 @@ export async function measureNamedMessages(
   const named: Named[] = [];
   for (const one of blamed) {
     const place = findNamedPlace(one);
-    if (place !== null) {
-      named.push({ place, ...(await replaceEach(service, one, { ...searched, fresh }, signal)) });
-      if (named.length % NOTE_EVERY === 0) {
-        note(`the messages of ${named.length} named episodes are replaced`);
-      }
+    if (place === null) {
+      continue;
+    }
+    const replaced = await replaceEach(service, one, { ...searched, fresh }, signal);
+    if ([...replaced.saved, ...replaced.replayed].some(({ length }) => length < 2)) {
+      note(`message ${one.found.message} is left out: replays of its episode could not be scored`);
+      continue;
+    }
+    named.push({ place, ...replaced });
+    if (named.length % NOTE_EVERY === 0) {
+      note(`the messages of ${named.length} named episodes are replaced`);
     }
   }
   return makeNamedFigures(lost, blamed, named);
@@ -127,32 +133,32 @@ function findNamedPlace({ episode, found }: Lost & { readonly found: BlamedEpiso
   return place === -1 ? null : place;
 }
 
-/** Measures the mean return of fresh messages at each place, and the values for the other rules. */
+/** Measures the returns of fresh messages at each place, and the values for the other rules. */
 async function replaceEach(
   service: EngineService,
   { episode: { messages, range } }: Lost,
   { fresh, team }: Searched & { readonly fresh: number },
   signal: AbortSignal,
 ): Promise<Omit<Named, 'place'>> {
-  const [saved, replayed]: [number[], number[]] = [[], []];
+  const [saved, replayed]: [number[][], number[][]] = [[], []];
   for (const { id } of messages) {
     const asked = { message: id, ...(team !== undefined && { team }) };
-    replayed.push(await measureFreshMean(service, asked, REPLAYED, range, signal));
-    saved.push(await measureFreshMean(service, asked, fresh, range, signal));
+    replayed.push(await measureFresh(service, asked, REPLAYED, range, signal));
+    saved.push(await measureFresh(service, asked, fresh, range, signal));
   }
   const logprobs = service.reading((store) => messages.map(({ id }) => [...store.fullMessage(id).logprobs]));
   const likelihoods = logprobs.some((own) => own.length === 0) ? null : logprobs.map(mean);
   return { lengths: messages.map(({ tokenCount }) => tokenCount), saved, replayed, likelihoods };
 }
 
-/** @returns the mean return of fresh messages in the place of one, as a share of the highest return */
-async function measureFreshMean(
+/** @returns the returns of fresh messages in the place of one, as shares of the highest return */
+async function measureFresh(
   service: EngineService,
   asked: Pick<ReplayParams, 'message' | 'team'>,
   alternatives: number,
   range: ReturnScale,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<number[]> {
   if (signal.aborted) {
     throw new CancelledError();
   }
@@ -161,7 +167,7 @@ async function measureFreshMean(
     { signal, onProgress: () => undefined },
   );
   const returns = bucket.alternatives.flatMap((one) => (one.original ? [] : one.returns));
-  return mean(returns.filter((value) => value !== null)) / range.high;
+  return returns.flatMap((value) => (value === null ? [] : [value / range.high]));
 }
 
 /**
@@ -177,9 +183,10 @@ export function makeNamedFigures(
   const share = (verdict: BlamedEpisode['verdict']): number =>
     (100 * blamed.filter(({ found }) => found.verdict === verdict).length) / lost;
   // In percent of the highest return.
-  const savedBy = (chosen: readonly number[], { saved }: Named): number =>
-    100 * saved.reduce((sum, value, place) => sum + value * (chosen[place] ?? 0), 0);
-  const savedByNamed = ({ saved, place }: Named): number => 100 * (saved[place] ?? 0);
+  const savedAt = ({ saved }: Named, place: number): number => 100 * mean(saved[place] ?? []);
+  const savedBy = (chosen: readonly number[], one: Named): number =>
+    chosen.reduce((sum, part, place) => sum + (part === 0 ? 0 : part * savedAt(one, place)), 0);
+  const savedByNamed = (one: Named): number => savedAt(one, one.place);
   const meanOrNone = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
   return [
     makeFigure('lost episodes', lost, ''),
@@ -201,5 +208,22 @@ export function makeNamedFigures(
         makeFigure('  the named message saves more, high', more?.high ?? null, 'points'),
       ];
     }),
+    makeFigure('saved by replacing the best message, at least', meanOrNone(named.map(measureBestAtLeast)), '%'),
+    makeFigure('saved by replacing the best message, at most', meanOrNone(named.map(measureBestAtMost)), '%'),
   ];
 }
+
+/**
+ * Returns what replacing the best message saves in percent, from below: each half of the fresh messages
+ * chooses the best place, and the other half measures it. It is the limit of every rule.
+ */
+function measureBestAtLeast({ saved }: Named): number {
+  const halves = [0, 1].map((half) => saved.map((returns) => mean(returns.filter((_, index) => index % 2 === half))));
+  const [one = [], other = []] = halves;
+  const measured = (chosen: readonly number[], by: readonly number[]): number =>
+    shareAmongHighest(chosen).reduce((sum, part, place) => sum + part * (by[place] ?? 0), 0);
+  return 50 * (measured(one, other) + measured(other, one));
+}
+
+/** The same from above: the highest mean of all fresh messages, which chance makes too high. */
+const measureBestAtMost = ({ saved }: Named): number => 100 * Math.max(...saved.map(mean));
