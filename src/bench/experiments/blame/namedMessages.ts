@@ -37,7 +37,7 @@ const NOTE_EVERY = 20;
  * A lost episode for which a search names a message, with the returns of replacing each message.
  */
 export interface Named {
-  /** Tokens of each message. */
+  /** Tokens of each message; characters for a recording. */
   readonly lengths: readonly number[];
   /** The place that the search names. */
   readonly place: number;
@@ -146,9 +146,15 @@ async function replaceEach(
     replayed.push(await measureFresh(service, asked, REPLAYED, range, signal));
     saved.push(await measureFresh(service, asked, fresh, range, signal));
   }
-  const logprobs = service.reading((store) => messages.map(({ id }) => [...store.fullMessage(id).logprobs]));
-  const likelihoods = logprobs.some((own) => own.length === 0) ? null : logprobs.map(mean);
-  return { lengths: messages.map(({ tokenCount }) => tokenCount), saved, replayed, likelihoods };
+  const stored = service.reading((store) => messages.map(({ id }) => store.fullMessage(id)));
+  // A recording has neither tokens nor their log-probabilities.
+  const haveTokens = stored.every(({ logprobs }) => logprobs.length > 0);
+  return {
+    lengths: stored.map(({ text, logprobs }) => (haveTokens ? logprobs.length : text.length)),
+    saved,
+    replayed,
+    likelihoods: haveTokens ? stored.map(({ logprobs }) => mean([...logprobs])) : null,
+  };
 }
 
 /** @returns the returns of fresh messages in the place of one, as shares of the highest return */
