@@ -1,12 +1,13 @@
 /**
  * How teams in a table learn from whole episodes, nested trees and spines at equal evaluator calls: the share of the
  * possible gain after 25 steps, with 95 % intervals over seeds.
- * Usage: node test/team/shapes.ts [seeds] [rate]
+ * Usage: node test/team/shapes.ts [seeds] [rate] [problems of a step]
  */
 
 import { openStream, uniform } from '../../src/credit/counter.ts';
 import { studentInterval } from '../../src/credit/interval.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
+import { getMethod } from '../../src/training/methods/methods.ts';
 import { makeChainProtocol, expectedReturn, learned, outcomes, type TabularTeam } from '../support/tabularTeam.ts';
 
 const ACTIONS = 4;
@@ -40,6 +41,7 @@ const METHODS: readonly (readonly [string, readonly string[]])[] = [
   ['C3, nested, merged off', ['credit.merge_contexts=false']],
   ['C3, spine', ['shape=spine']],
   ['C3, spine_rho', ['shape=spine_rho']],
+  ['C3, auto', ['shape=auto']],
 ];
 
 const TEAMS: readonly {
@@ -71,6 +73,9 @@ for (const { name, parts, fanout, frozen = [] } of TEAMS) {
     const frozenRoles = frozen.map((role) => `r${role}: {snapshot: base}`).join(', ');
     const policies = frozen.length === 0 ? [] : [`policies={${frozenRoles}}`];
     const config = readConfig('', 'shapes', [`fanout=${fanout}`, ...overrides, ...policies]);
+    if (getMethod(config.method).fault(config, makeChainProtocol(parts.length)) !== null) {
+      continue;
+    }
     const shares: number[] = [];
     for (let seed = 0; seed < seeds; seed++) {
       const team = teamOf(parts.length, seed, parts);
