@@ -1,7 +1,7 @@
 /** Answers: the message that lost an episode, the losses of a run, and checks of findings; also as sentences. */
 
 import { isRecord } from '../shared/guard.ts';
-import { formatSigned } from '../shared/text/figures.ts';
+import { formatPoints } from '../shared/text/figures.ts';
 import type { Interval } from './credit.ts';
 import { describeSelection, type Selection } from './selection.ts';
 
@@ -355,8 +355,6 @@ export const describeReadEpisodes = ({
     `${whole(undecided)} undecided${masked === 0 ? '' : `; ${whole(masked)} more could not be scored`}.`,
   ].join(', ');
 
-const points = (value: number, most: number): string => formatSigned((100 * value) / most, 0);
-
 /** The file name extension of a finding. */
 export const FINDING_FILE = '.finding.yaml';
 
@@ -439,7 +437,7 @@ export function writeCheckSentence(
   const { value, low, high, n } = difference;
   const name = `${verdict.slice(0, 1).toUpperCase()}${verdict.slice(1)}`;
   const fell = `the chance from here was ${share(then.value, most)} and is ${share(now.value, most)}`;
-  const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}] in ${n} draws`;
+  const size = `${formatPoints(value, most)} points [${formatPoints(low, most)}, ${formatPoints(high, most)}] in ${n} draws`;
   const message = ` Its message was said in ${then.said} of them, and is in ${now.said}.`;
   const others = differs.length === 0 ? '' : ` Changed since then: ${differs.join('; ')}.`;
   return `${name}: ${fell}, ${size}.${message}${others}`;

@@ -2,7 +2,7 @@
 
 import { describeServerCost, type ServerCost } from '../shared/endpointCost.ts';
 import { isRecord } from '../shared/guard.ts';
-import { formatSigned } from '../shared/text/figures.ts';
+import { formatPoints } from '../shared/text/figures.ts';
 import { joinNamesWithAnd } from './answer.ts';
 import type { Sampling } from './message.ts';
 import { readSection, parseStoredConfig } from './run.ts';
@@ -195,8 +195,6 @@ export interface Trial {
 /** Bounds and default of a trial's budget, in evaluator calls of both sides together. */
 export const TRIAL_BUDGET = { least: 2, usual: 2000, most: 1_000_000 } as const;
 
-const points = (value: number, most: number): string => formatSigned((100 * value) / most, 0);
-
 /** Writes the answer in a sentence or two. */
 export function writeTrialSentence({
   difference: { value, low, high, n },
@@ -221,7 +219,7 @@ export function writeTrialSentence({
     return `The change made no difference in any of ${formatPairs(n)}.${left}${unpaired} ${spent}`;
   }
   const flips = `better in ${better} and worse in ${worse} of ${formatPairs(n)}`;
-  const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}]`;
+  const size = `${formatPoints(value, most)} points [${formatPoints(low, most)}, ${formatPoints(high, most)}]`;
   const verdict = low > 0 ? 'The change helps' : high < 0 ? 'The change harms' : 'Undecided';
   return `${verdict}: ${size}, ${flips}.${left}${unpaired} ${spent}`;
 }

@@ -16,7 +16,7 @@ import {
 } from '../../domain/answer.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
-import { formatSigned } from '../../shared/text/figures.ts';
+import { formatPoints } from '../../shared/text/figures.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
 import { showHidden } from '../../shared/text/visible.ts';
 import type { CommandContext } from './command.ts';
@@ -101,7 +101,7 @@ function formatBlame({ sentence, curve, remedy, most }: Blame): string[] {
     const change =
       drop === null || (drop.n === 0 && n === 0)
         ? ''
-        : `, ${formatSigned((100 * drop.value) / most, 0)} points by message ${String(message)}`;
+        : `, ${formatPoints(drop.value, most)} points by message ${String(message)}`;
     const known = n === 0 && message === null ? 'not measured' : formatChance(point, most);
     return `  ${(role ?? 'at the start').padEnd(width)}  ${known}${n === 0 ? '' : `, n = ${n}`}${change}`;
   });

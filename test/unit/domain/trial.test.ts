@@ -13,6 +13,7 @@ import {
   isTrial,
   NO_CHANGE,
   readRecordedSampling,
+  writeTrialSentence,
   type Trial,
 } from '../../../src/domain/trial.ts';
 
@@ -38,6 +39,16 @@ const TRIAL: Trial = {
   most: 1,
   sentence: 'The change helps.',
 };
+
+describe('the sentence of a trial', () => {
+  it('shows a bound next to 0 with its sign and one digit, not as 0 or with an exponent', () => {
+    const write = (value: number, low: number, high: number): string =>
+      writeTrialSentence({ ...TRIAL, difference: { value, low, high, n: 816 }, better: 57, worse: 97 });
+    assert.match(write(-0.049, -0.098, -0.00024), /^The change harms: \u22125 points \[\u221210, \u22120\.02\], /u);
+    assert.match(write(0.05, 0.004, 0.1), /^The change helps: \+5 points \[\+0\.4, \+10\], /u);
+    assert.match(write(0.002, -0.005, 0), /^Undecided: \+0\.2 points \[\u22121, 0\], /u);
+  });
+});
 
 describe('a change', () => {
   it('is said in a few words', () => {
