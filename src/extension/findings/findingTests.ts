@@ -132,11 +132,12 @@ async function checkFindingTest(
 function showOutcome(
   run: TestRun,
   item: TestItem,
-  { sentence, passed, error }: CheckedFinding,
+  { sentence, passed, expect, error }: CheckedFinding,
   duration: number,
 ): void {
-  run.appendOutput(`${item.label}: ${sentence}\r\n`, undefined, item);
-  item.description = sentence;
+  const words = passed === false ? `Expected: ${expect}. ${sentence}` : sentence;
+  run.appendOutput(`${item.label}: ${words}\r\n`, undefined, item);
+  item.description = words;
   if (error !== null) {
     run.errored(item, new TestMessage(sentence), duration);
   } else if (passed === null) {
@@ -144,6 +145,6 @@ function showOutcome(
   } else if (passed) {
     run.passed(item, duration);
   } else {
-    run.failed(item, new TestMessage(sentence), duration);
+    run.failed(item, new TestMessage(words), duration);
   }
 }

@@ -1,7 +1,7 @@
 /** From a lost episode to the message that lost it, in one sentence. */
 
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { assertQuiet, openFromEpisodes, paneReady, reading, transcriptOf } from '../../integration/team.ts';
@@ -46,8 +46,20 @@ scenario('a message is kept as a test, checked in the Test Explorer, and found a
   await row.filter({ hasText: /Held: the chance from here/u }).waitFor();
   assert.equal(await row.locator('.computed-state.codicon-testing-passed-icon').count(), 1);
   await workbench.screenshot('finding');
+  // A test that does not do what it expects says what that is.
+  const file = join(folder, 'findings', kept);
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('expect: held', 'expect: fixed'));
+  await workbench.runCommand('Test: Run All Tests');
+  await row.filter({ hasText: /Expected: fixed\. Held: the chance from here/u }).waitFor();
+  writeFileSync(file, text);
+  await workbench.runCommand('Test: Rerun Failed Tests');
+  await row.filter({ hasText: /-\d+Held: /u }).waitFor();
   await row.hover();
-  await row.getByRole('button', { name: 'Go to the message of a test' }).click();
+  const go = row.getByRole('button', { name: 'Go to the message of a test' });
+  // An icon, which leaves room for the name of the test.
+  assert.equal(await go.innerText(), '');
+  await go.click();
   const said = /\d+/u.exec(kept)?.[0] ?? '';
   const question = reading(workbench, (store) => store.problem(store.message(Number(said)).problem).question);
   const transcript = await transcriptOf(workbench, question);
