@@ -213,6 +213,11 @@ scenario('findings say what was measured and what was not, and a case opens its 
     await eventually(`nothing to be cut off at ${width}`, () =>
       taxonomy.locator('html').evaluate((page: HTMLElement) => page.scrollWidth <= page.clientWidth),
     );
+    // The meanings of the classes have room beside the numbers.
+    const share = await taxonomy
+      .locator('table.classes')
+      .evaluate((table: HTMLTableElement) => (table.rows[0]?.cells[0]?.offsetWidth ?? 0) / table.offsetWidth);
+    assert.ok(share > 0.43, `${share} at ${width}`);
   }
   await workbench.page.setViewportSize({ width: 1400, height: 900 });
   const item = await caseOf(taxonomy, 'Question 4', 'reasoner');
