@@ -32,6 +32,12 @@ scenario('a team that votes: a line for each voter, their models, its vote, and 
   await paneReady(transcript);
   const vote = transcript.getByRole('region', { name: 'Vote', exact: true });
   assert.deepEqual(await vote.getByRole('rowheader').allTextContents(), ['voter1', 'voter2', 'voter3']);
+  // The row of a voter shows what training credited; the pane shows it beside the credit of the comparison.
+  const selected = transcript.locator('[role="treeitem"][aria-selected="true"]');
+  const [, credited = ''] =
+    /training credit ([+\u2212]?\d\.\d\d)/u.exec((await selected.getAttribute('aria-label')) ?? '') ?? [];
+  const fact = transcript.locator('.facts').first().getByText('Training credit').locator('xpath=following-sibling::dd');
+  assert.ok((await fact.first().innerText()).startsWith(credited) && credited !== '', credited);
   await workbench.screenshot('removal-vote');
   assertQuiet(workbench);
 });

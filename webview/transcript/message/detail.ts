@@ -304,6 +304,10 @@ export class DetailPane {
         ...(detail.judge === null ? [] : createFact('Judge', detail.judge)),
         ...createFact(term('return', 'Return'), this.returned),
         ...createFact(term('credit', 'Credit'), this.credit.element),
+        // The rows of voters show it, as they have no other credit in common.
+        ...(detail.vote === null || message.trainingCredit === null || learnedFrom(message) !== null
+          ? []
+          : createFact('Training credit', formatRecordedCredit(message.trainingCredit))),
         ...(policy === null
           ? []
           : createFact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),
