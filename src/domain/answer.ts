@@ -68,6 +68,9 @@ export interface Blame {
   readonly sentence: string;
 }
 
+/** The end of the sentence of an episode that was decided together with the others of its run. */
+export const READ_TOGETHER = " Read together with the run's other lost episodes.";
+
 /** A lost episode in the answer about a run. */
 export interface BlamedEpisode {
   readonly episode: number;
@@ -126,7 +129,11 @@ export interface RunBlame {
   readonly read: number;
   /** Further episodes that were due, but whose replays could not all be scored. */
   readonly masked: number;
-  /** Lost episodes that the team would win on average if it tried again. */
+  /**
+   * The number of lost episodes that the team would win on average if it tried them again: the sum of
+   * their chances of success.
+   * @term withinReach within reach
+   */
   readonly withinReach: Interval;
   /** The largest share first; empty if possibly nothing was within reach. */
   readonly roles: readonly RoleLosses[];
@@ -325,6 +332,18 @@ function writeSearchedSentence({
     ...helpers,
     spent,
   ].join(' ');
+}
+
+/** Returns the sentences of cases. If all end with READ_TOGETHER, they are `together` and it is left out. */
+export function listCaseSentences(cases: readonly BlamedEpisode[]): {
+  readonly together: boolean;
+  readonly sentences: readonly string[];
+} {
+  const together = cases.length > 0 && cases.every(({ sentence }) => sentence.endsWith(READ_TOGETHER));
+  return {
+    together,
+    sentences: cases.map(({ sentence }) => (together ? sentence.slice(0, -READ_TOGETHER.length) : sentence)),
+  };
 }
 
 /** Returns the heading of a division of losses. */

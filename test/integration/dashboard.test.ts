@@ -54,18 +54,31 @@ scenario('evaluation.every is a curve: the points, the table and c3 diagnose say
 scenario(
   'what loses episodes is asked for with a button: the sentence first, shares that add up',
   async (workbench) => {
+    await workbench.page.setViewportSize({ width: 1280, height: 720 });
     const dashboard = await openDashboard(workbench);
     await choose(workbench, dashboard, 'Run', 'Every step');
     const losses = dashboard.getByRole('region', { name: 'What loses episodes' });
     await losses.getByRole('button', { name: 'Find what loses episodes' }).press('Enter');
     await losses.getByText(/^Of \d+ lost episodes \d+ \[\d+, \d+\] (?:was|were) within reach/u).waitFor();
     await losses.getByRole('button', { name: 'Search further' }).waitFor();
-    await eventually('the keyboard where the answer came', () => hasFocus(losses));
+    // The keyboard is where the answer begins, which the header does not hide.
+    const heading = losses.getByRole('heading', { name: 'What loses episodes' });
+    await eventually('the keyboard where the answer came', () => hasFocus(heading));
+    const [head, begin] = [await dashboard.locator('.panel-head').boundingBox(), await heading.boundingBox()];
+    assert.ok(head !== null && begin !== null && begin.y >= head.y + head.height);
     const shares = (await losses.getByRole('row').allTextContents()).map((row) =>
       Number(/(-?\d+) %/u.exec(row)?.[1] ?? NaN),
     );
     assert.ok(shares.length === 0 || Math.abs(shares.reduce((sum, one) => sum + one, 0) - 100) <= 1, shares.join(' '));
+    if (shares.length > 0) {
+      await losses.getByRole('button', { name: 'within reach' }).focus();
+      await dashboard
+        .getByRole('tooltip')
+        .getByText(/would win on average/u)
+        .waitFor();
+    }
     await workbench.screenshot('losses');
+    await workbench.page.setViewportSize({ width: 1400, height: 900 });
     const run = reading(workbench, (store) => store.runs(0, 1)[0]?.id ?? assert.fail());
     assert.ok(reading(workbench, (store) => store.countBuckets({ run, origin: 'request' })) > 0, 'replays are stored');
     // Answers are remembered.

@@ -14,7 +14,7 @@ const SOURCES = 'src/{domain,shared}/**/*.ts';
 /** The words in the order of display: episodes and replays, then credit, then training. */
 const ORDER = [
   ...['problem', 'episode', 'message', 'role', 'context', 'return', 'alternative', 'replay', 'bucket'],
-  ...['credit', 'interval', 'n', 'effectiveN', 'stream', 'rho'],
+  ...['credit', 'interval', 'n', 'effectiveN', 'stream', 'rho', 'withinReach'],
   ...['policy', 'snapshot', 'run', 'step'],
 ] as const;
 

@@ -71,6 +71,10 @@ export function describeLearnedCredit({ value, low, high, n, estimator }: Credit
   return `training credit ${figured}, by ${estimator}; ${beside}`;
 }
 
+/** Keeps each number of a sentence on one line with its unit: `78 %`, `30 s`. */
+export const keepUnits = (sentence: string): string =>
+  sentence.replaceAll(/(\d) (?=(?:%|s|min|h)(?![\p{L}\p{N}]))/gu, '$1\u00a0');
+
 /** Formats a share as a percentage: with one decimal below 10 %, else as a whole number. */
 export function percent(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;

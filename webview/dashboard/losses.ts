@@ -4,14 +4,16 @@ import {
   divisionTitle,
   describeReadEpisodes,
   formatLossShare,
+  listCaseSentences,
   type BlamedEpisode,
   type LossDivision,
   type LossPart,
   type RunBlame,
 } from '../../src/domain/answer.ts';
 import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { h } from '../common/dom.ts';
-import { count } from '../common/format.ts';
+import { h, type Child } from '../common/dom.ts';
+import { count, keepUnits } from '../common/format.ts';
+import { term } from '../common/term.ts';
 import { button } from '../common/toolkit.ts';
 import { toPlainTitle } from './view.ts';
 
@@ -43,55 +45,57 @@ export function lossesSection(losses: ShownLosses | null, around: LossesEvents):
         });
   return h(
     'section',
-    { class: 'losses', 'aria-label': 'What loses episodes', tabindex: '-1' },
-    h('h2', {}, 'What loses episodes'),
-    ...(found === null ? [] : createAnswer(found, around)),
+    { class: 'losses', 'aria-label': 'What loses episodes' },
+    h('h2', { tabindex: '-1' }, 'What loses episodes'),
+    ...(found === null ? [] : createAnswer(found)),
     h(
       'div',
       { class: 'losses-ask' },
       isAsked ? h('span', { class: 'muted', role: 'status' }, 'Searching …') : ask,
       attempt,
     ),
+    ...(found === null ? [] : createEvidence(found, around)),
   );
 }
 
-function createAnswer(found: RunBlame, around: LossesEvents): HTMLElement[] {
-  const { sentence, roles, divisions = [], cases } = found;
-  const byRole = roles.map(({ role, ...part }) => ({ name: role, ...part }));
+/** Creates the sentence, the shares of the roles, and the numbers behind them. */
+function createAnswer(found: RunBlame): HTMLElement[] {
+  const byRole = found.roles.map(({ role, ...part }) => ({ name: role, ...part }));
   return [
-    h('p', { class: 'losses-sentence' }, sentence),
-    ...(roles.length === 0
+    h('p', { class: 'losses-sentence' }, keepUnits(found.sentence)),
+    ...(byRole.length === 0
       ? []
-      : [createShareTable('Share of what was within reach, by role', byRole, { isTitled: false })]),
-    ...divisions.map(createDivision),
+      : [
+          createShareTable('Share of what was within reach, by role', byRole, [
+            'Share of what was ',
+            term('withinReach'),
+            ', by role',
+          ]),
+        ]),
     ...(found.lost === 0 ? [] : [h('p', { class: 'muted' }, describeReadEpisodes(found))]),
-    ...(cases.length === 0 ? [] : [createClearestCases(cases, around)]),
   ];
 }
 
+/** Creates what the user opens to learn more: other divisions, and the episodes. */
+const createEvidence = ({ divisions = [], cases }: RunBlame, around: LossesEvents): HTMLElement[] => [
+  ...divisions.map(createDivision),
+  ...(cases.length === 0 ? [] : [createClearestCases(cases, around)]),
+];
+
 function createDivision(division: LossDivision): HTMLElement {
   const title = divisionTitle(division);
-  return h(
-    'details',
-    { class: 'losses-division' },
-    h('summary', {}, title),
-    createShareTable(title, division.parts, { isTitled: true }),
-  );
+  return h('details', { class: 'losses-division' }, h('summary', {}, title), createShareTable(title, division.parts));
 }
 
 /**
  * Creates a table with a bar from 0 to each share and its interval as a line over it.
- * @param isTitled true if the title is shown above the table already
+ * @param caption the title with its terms, if nothing above the table shows it already
  */
-function createShareTable(
-  title: string,
-  parts: readonly LossPart[],
-  { isTitled }: { readonly isTitled: boolean },
-): HTMLElement {
+function createShareTable(title: string, parts: readonly LossPart[], caption: readonly Child[] = []): HTMLElement {
   return h(
     'table',
     { class: 'losses-roles', 'aria-label': title },
-    isTitled ? null : h('caption', {}, title),
+    caption.length === 0 ? null : h('caption', {}, ...caption),
     h(
       'tbody',
       {},
@@ -106,7 +110,7 @@ function createShareTable(
           h('th', { scope: 'row' }, toPlainTitle(name)),
           h('td', { class: 'losses-track' }, bar, reach),
           h('td', {}, formatLossShare(share)),
-          h('td', { class: 'muted' }, `lost ${count(episodes)} alone`),
+          h('td', { class: 'muted' }, `${count(episodes)} lost by one message`),
         );
       }),
     ),
@@ -123,14 +127,16 @@ function place(element: HTMLElement, from: number, to: number): void {
 }
 
 function createClearestCases(cases: readonly BlamedEpisode[], { openMessage }: LossesEvents): HTMLElement {
+  const { together, sentences } = listCaseSentences(cases);
   return h(
     'details',
     { class: 'losses-cases', open: true },
     h('summary', {}, `Clearest cases (${count(cases.length)})`),
+    together ? h('p', { class: 'muted' }, 'Decided together with the other lost episodes of the run.') : null,
     h(
       'ol',
       {},
-      ...cases.map(({ message, question, sentence }) =>
+      ...cases.map(({ message, question }, index) =>
         h(
           'li',
           {},
@@ -143,7 +149,12 @@ function createClearestCases(cases: readonly BlamedEpisode[], { openMessage }: L
             },
             { title: 'Opens the message in its transcript' },
           ),
-          h('div', {}, h('div', {}, sentence), h('div', { class: 'muted losses-question' }, question.slice(0, 300))),
+          h(
+            'div',
+            {},
+            h('div', {}, keepUnits(sentences[index] ?? '')),
+            h('div', { class: 'muted losses-question' }, question.slice(0, 300)),
+          ),
         ),
       ),
     ),

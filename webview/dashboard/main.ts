@@ -2,6 +2,7 @@
 
 import '../common/common.css';
 import '../common/stickyHead.css';
+import '../common/term.css';
 import './style.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';

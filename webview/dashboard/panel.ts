@@ -201,7 +201,10 @@ export class DashboardPanel {
       return;
     }
     this.lossesDrawn = words;
-    const hasKeyboard = focusedIn(this.losses) !== null;
+    const wasSearching = this.losses.querySelector('[role="status"]') !== null;
+    const hasKeyboard =
+      focusedIn(this.losses) !== null ||
+      (wasSearching && document.hasFocus() && document.activeElement === document.body);
     replace(
       this.losses,
       lossesSection(losses, {
@@ -210,9 +213,9 @@ export class DashboardPanel {
         openMessage: (message) => this.host.post({ type: 'openMessage', message }),
       }),
     );
-    // If the focus was in the section, it stays there.
+    // If the focus was in the section, it stays there; an answer gets it if nothing else in the page has it.
     if (hasKeyboard) {
-      this.losses.querySelector('section')?.focus();
+      this.losses.querySelector('h2')?.focus();
     }
   }
 

@@ -12,7 +12,13 @@ import {
   type CurveVerdict,
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
-import { RUN_BLAME_BUDGET, writeRunBlameSentence, type BlamedEpisode, type RunBlame } from '../../domain/answer.ts';
+import {
+  READ_TOGETHER,
+  RUN_BLAME_BUDGET,
+  writeRunBlameSentence,
+  type BlamedEpisode,
+  type RunBlame,
+} from '../../domain/answer.ts';
 import { IMPORTED, type Episode } from '../../domain/episode.ts';
 import { listEvaluations, RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { lossSortKey, type LostProblemRow, type Problem } from '../../domain/problem.ts';
@@ -514,7 +520,7 @@ function toBlamedEpisode(
     drop: at?.drop?.value ?? null,
     start: blame.curve[0] ?? null,
     question: problem.question,
-    sentence: together ? `${blame.sentence} Read together with the run's other lost episodes.` : blame.sentence,
+    sentence: `${blame.sentence}${together ? READ_TOGETHER : ''}`,
   };
 }
 

@@ -69,6 +69,12 @@ export const GLOSSARY = {
       'The part of the spread of returns that comes from the message, compared with everything after it. If ' +
       'rho is large, replays show more than whole episodes do.',
   },
+  withinReach: {
+    name: 'within reach',
+    meaning:
+      'The number of lost episodes that the team would win on average if it tried them again: the sum of ' +
+      'their chances of success.',
+  },
   policy: {
     name: 'policy',
     meaning: "The source of a role's messages: weights on this machine, a server, or a program.",

@@ -3,6 +3,8 @@ import { it } from 'node:test';
 import {
   describeReadEpisodes,
   isRunBlame,
+  listCaseSentences,
+  READ_TOGETHER,
   writeBlameSentence,
   writeRunBlameSentence,
   type RunBlame,
@@ -43,6 +45,27 @@ it('the answer about a run says what was within reach, and who lost which share 
     writeRunBlameSentence({ ...FOUND, read: 60, roles: [plan, check] }),
     /within reach, by a random 60 of them\. The plan lost 58 % \[49, 66\] of that\. The check won some back \(-20 % \[-30, -10\]\)\. 6,400 calls/u,
   );
+});
+
+it('the sentences of cases that were decided together do not each repeat it', () => {
+  const write = (...sentences: readonly string[]): ReturnType<typeof listCaseSentences> =>
+    listCaseSentences(
+      sentences.map((sentence, episode) => ({
+        episode,
+        verdict: 'message',
+        message: episode,
+        role: 'plan',
+        drop: -0.69,
+        start: null,
+        question: 'How many?',
+        sentence,
+      })),
+    );
+  const both = { together: true, sentences: ['The plan lost it.', 'The answer lost it.'] };
+  assert.deepEqual(write(`The plan lost it.${READ_TOGETHER}`, `The answer lost it.${READ_TOGETHER}`), both);
+  const one = ['The plan lost it.', `The answer lost it.${READ_TOGETHER}`];
+  assert.deepEqual(write(...one), { together: false, sentences: one });
+  assert.deepEqual(write(), { together: false, sentences: [] });
 });
 
 it('what cannot be divided is not divided, and what could not be scored is counted', () => {

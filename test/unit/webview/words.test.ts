@@ -9,6 +9,7 @@ import {
   describeShownCredit,
   decimal,
   duration,
+  keepUnits,
   percent,
   formatPercent1,
   formatPercentBounds,
@@ -69,6 +70,7 @@ test('numbers are written with signs, separators and units', () => {
   assert.equal(percent(0.5), '50 %');
   assert.equal(percent(0), '0 %');
   assert.equal(duration(3.21), '3.2 s');
+  assert.equal(keepUnits('58 % [49, 66] in 40 s, 2 steps'), '58\u00a0% [49, 66] in 40\u00a0s, 2 steps');
   assert.equal(duration(59.7), '1 min 0 s');
   assert.equal(duration(75), '1 min 15 s');
   assert.equal(duration(119.7), '2 min 0 s');
