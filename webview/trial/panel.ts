@@ -4,7 +4,7 @@ import type { TrialProblem } from '../../src/domain/trial.ts';
 import { describeServerCost } from '../../src/shared/endpointCost.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
-import { count, duration, formatReturnValue } from '../common/format.ts';
+import { count, duration, formatReturnValue, keepUnits } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { createTextNodes } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
@@ -45,6 +45,10 @@ export class TrialPanel {
     const numbered = trial.cases.map((one, index) => ({ ...one, index }));
     const won = numbered.filter(({ before, after }) => after > before);
     const lost = numbered.filter(({ before, after }) => after < before);
+    const flips = [
+      this.flips('Won by the change', won, trial.better),
+      this.flips('Lost by the change', lost, trial.worse),
+    ];
     redrawWithFocus(this.page, () =>
       replace(
         this.page,
@@ -55,8 +59,8 @@ export class TrialPanel {
           h(
             'div',
             { class: 'trial-flips' },
-            this.flips('Won by the change', won, trial.better),
-            this.flips('Lost by the change', lost, trial.worse),
+            // The more frequent pairs first.
+            ...(trial.worse > trial.better ? flips.toReversed() : flips),
           ),
           h('div', { class: 'trial-figures' }, createSidesTable(trial), createReturns(trial)),
         ),
@@ -189,7 +193,9 @@ function createSidesTable({
     h(
       'p',
       { class: 'muted' },
-      `${count(difference.n)} pairs on ${count(problems.length)} of ${count(contexts)} problems; ${count(evaluatorCalls)} evaluator calls, ${duration(seconds)}.${unscored}`,
+      keepUnits(
+        `${count(difference.n)} pairs on ${count(problems.length)} of ${count(contexts)} problems; ${count(evaluatorCalls)} evaluator calls, ${duration(seconds)}.${unscored}`,
+      ),
     ),
   );
 }

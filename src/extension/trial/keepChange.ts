@@ -69,7 +69,6 @@ async function listConfigurationItems(service: Service, stored: string): Promise
   const compared = await Promise.all(
     files.map(async (file) => ({ file, keys: service.differingKeys(await readEditorText(file), stored) })),
   );
-  const isThere = compared.some(({ keys }) => keys?.length === 0);
   const ordered = compared
     .map((one) => ({ ...one, label: workspace.asRelativePath(one.file) }))
     .sort((a, b) => (a.keys?.length ?? Infinity) - (b.keys?.length ?? Infinity) || (a.label < b.label ? -1 : 1));
@@ -79,15 +78,9 @@ async function listConfigurationItems(service: Service, stored: string): Promise
       description: withoutIcons(describeDifference(keys)),
       file,
     })),
-    {
-      label: 'A new configuration…',
-      description: isThere ? 'what the run used, with the change' : NOT_THERE,
-      file: null,
-    },
+    { label: 'A new configuration…', description: 'what the run used, with the change', file: null },
   ];
 }
-
-const NOT_THERE = 'no file here is what the run used; this one would be, with the change';
 
 function describeDifference(keys: readonly string[] | null): string {
   if (keys === null) {

@@ -33,6 +33,9 @@ scenario(
     const harms = panel.getByRole('heading', { level: 1, name: /^The change harms: / });
     await harms.waitFor();
     assert.deepEqual(await findings(panel), []);
+    // The more frequent pairs first: this change loses more than it wins.
+    const [first] = await panel.locator('.trial-flips > section').all();
+    assert.equal(await first?.getAttribute('aria-label'), 'Lost by the change');
     await workbench.pictures('trial', ['light', 'highContrast', 'dark'], SCREENS);
     // An answer of this team has a limit of its own, which no configuration changes.
     await panel.getByRole('button', { name: 'Keep', exact: true }).press('Enter');
@@ -50,6 +53,13 @@ scenario(
     await workbench.runCommand('File: Save');
     await eventually('the saved file', () => readFileSync(file, 'utf8') !== before);
     assert.equal(readFileSync(file, 'utf8'), `# Not saved.\n${before}sampling:\n  temperature: 10\n`);
+    // The file is another one now; a new configuration is still what the run used.
+    await workbench.tab('Trial').click();
+    await (await workbench.webview('Trial')).getByRole('button', { name: 'Keep', exact: true }).press('Enter');
+    const offered = page.locator('.quick-input-widget:visible .monaco-list-row');
+    await offered.filter({ hasText: /tiny\.c3\.yaml.*differs from what the run used in sampling/u }).waitFor();
+    await offered.filter({ hasText: /A new configuration….*what the run used, with the change/u }).waitFor();
+    await page.keyboard.press('Escape');
     assertQuiet(workbench);
   },
 );
