@@ -97,6 +97,7 @@ const TRIAL: Table<TrialToHost> = {
     'the engine samples episodes',
     'only the change that was tried; nothing is stored, and it can be cancelled',
   ],
+  lost: ['the engine samples episodes', 'only the change that was tried; nothing is stored, and it can be cancelled'],
   edit: ['the prompt that was tried opens in a tab', VIEW],
 };
 const TAXONOMY: Table<TaxonomyToHost> = {

@@ -68,7 +68,7 @@ export class TrialPanel {
     );
   }
 
-  private head({ run, change, sentence, difference, prompt, isOpen, kept }: ShownTrial): HTMLElement {
+  private head({ run, change, sentence, difference, prompt, isOnLost, isOpen, kept }: ShownTrial): HTMLElement {
     const act = (key: string, label: string, title: string, post: TrialToHost, primary = false): HTMLElement => {
       const element = button(label, () => this.host.post(post), { primary, title });
       element.setAttribute('data-key', key);
@@ -78,7 +78,11 @@ export class TrialPanel {
       'header',
       { class: 'trial-head' },
       h('h1', { class: 'trial-sentence' }, sentence),
-      h('p', { class: 'muted' }, ...createTextNodes(`Run ${run}: ${change}`)),
+      h(
+        'p',
+        { class: 'muted' },
+        ...createTextNodes(`Run ${run}: ${change}${isOnLost ? ', on the problems that its last evaluation lost' : ''}`),
+      ),
       h(
         'div',
         { class: 'trial-actions' },
@@ -92,6 +96,11 @@ export class TrialPanel {
         isOpen
           ? act('further', 'Try further', 'Repeats the trial on twice as many pairs', { type: 'further' }, true)
           : null,
+        isOnLost
+          ? null
+          : act('lost', 'Try on lost problems', 'Repeats the trial on the problems that the last evaluation lost', {
+              type: 'lost',
+            }),
         prompt === null
           ? null
           : act('edit', 'Edit the prompt', 'Opens the tried prompt so that you can edit it', { type: 'edit' }),

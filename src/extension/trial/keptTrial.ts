@@ -1,6 +1,13 @@
 /** Keeps the last trial of a workspace for its panel, so that it survives a reload. */
 
-import { isTeamChange, isTrial, type TeamChange, type Trial, type TrialEpisode } from '../../domain/trial.ts';
+import {
+  isTeamChange,
+  isTrial,
+  type TeamChange,
+  type Trial,
+  type TrialEpisode,
+  type TrialProblems,
+} from '../../domain/trial.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 
@@ -12,6 +19,8 @@ export interface KeptTrial {
   readonly change: TeamChange;
   /** Maximum number of evaluator calls. */
   readonly budget: number;
+  /** The problems of the trial; absent for all, as in trials of earlier versions. */
+  readonly problems?: TrialProblems;
   readonly trial: Trial;
   /** The configuration into which the change was written, or null. */
   readonly kept: string | null;
@@ -27,6 +36,7 @@ const isKeptTrial = (value: unknown): value is KeptTrial =>
   typeof value['title'] === 'string' &&
   isTeamChange(value['change']) &&
   typeof value['budget'] === 'number' &&
+  (value['problems'] === undefined || value['problems'] === 'all' || value['problems'] === 'lost') &&
   isTrial(value['trial']) &&
   (value['kept'] === null || typeof value['kept'] === 'string');
 

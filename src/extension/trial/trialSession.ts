@@ -1,6 +1,6 @@
 /** The session of the trial panel. */
 
-import { describeTeamChange } from '../../domain/trial.ts';
+import { describeTeamChange, type TrialProblems } from '../../domain/trial.ts';
 import type { ShownTrial, TRIAL_PANEL, TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import type { KeptTrial } from './keptTrial.ts';
@@ -10,8 +10,8 @@ export interface TrialSurroundings {
   readonly openCase: (last: KeptTrial, index: number) => Promise<void>;
   /** Asks for a configuration and writes the change into it. */
   readonly keep: (last: KeptTrial) => Promise<void>;
-  /** Tries the same change with another budget, in evaluator calls. */
-  readonly tryAgain: (last: KeptTrial, budget: number) => Promise<void>;
+  /** Tries the same change with a budget in evaluator calls, on these problems. */
+  readonly tryAgain: (last: KeptTrial, budget: number, problems: TrialProblems) => Promise<void>;
   readonly editPrompt: (run: string, role: string) => Promise<void>;
 }
 
@@ -28,7 +28,8 @@ export class TrialSession implements SessionOf<typeof TRIAL_PANEL> {
       }
     },
     keep: () => this.around.keep(this.last),
-    further: () => this.around.tryAgain(this.last, 2 * this.last.budget),
+    further: () => this.around.tryAgain(this.last, 2 * this.last.budget, this.last.problems ?? 'all'),
+    lost: () => this.around.tryAgain(this.last, this.last.budget, 'lost'),
     edit: async () => {
       const role = findPromptRole(this.last);
       if (role !== null) {
@@ -73,6 +74,7 @@ function toShownTrial(last: KeptTrial): ShownTrial {
     change: describeTeamChange(last.change),
     cases: cases.map(({ question, before, after }) => ({ question, before: before.return, after: after.return })),
     prompt: findPromptRole(last),
+    isOnLost: last.problems === 'lost',
     isOpen: n > 0 && low <= 0 && high >= 0,
     kept: last.kept,
   };

@@ -19,7 +19,14 @@ import {
   type FileSystemProvider,
   type TextDocument,
 } from 'vscode';
-import { NO_CHANGE, readRecordedSampling, TRIAL_BUDGET, type TeamChange, type Trial } from '../../domain/trial.ts';
+import {
+  NO_CHANGE,
+  readRecordedSampling,
+  TRIAL_BUDGET,
+  type TeamChange,
+  type Trial,
+  type TrialProblems,
+} from '../../domain/trial.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { TRIAL_PANEL, type TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
@@ -71,7 +78,7 @@ export class Trials {
         new TrialSession(opening, page, {
           openCase,
           keep: (last) => this.keep(last),
-          tryAgain: (last, budget) => this.tryChange(last.trial.run, last.change, budget),
+          tryAgain: (last, budget, problems) => this.tryChange(last.trial.run, last.change, budget, problems),
           editPrompt: (run, role) => this.openPrompt({ run, role }),
         }),
     );
@@ -180,7 +187,12 @@ export class Trials {
   }
 
   /** Tries a change and shows the result in the panel. */
-  private async tryChange(run: string, change: TeamChange, budget: number): Promise<void> {
+  private async tryChange(
+    run: string,
+    change: TeamChange,
+    budget: number,
+    problems: TrialProblems = 'all',
+  ): Promise<void> {
     if (this.isTrying) {
       throw new C3Error('input', 'A change is being tried already: wait for it, or cancel it.');
     }
@@ -188,12 +200,12 @@ export class Trials {
     try {
       const { title } = this.reader().run(run);
       const most = Math.min(budget, TRIAL_BUDGET.most);
-      const trial = await this.tried({ run, change, problems: 'all', budget: most, ...readSpendingLimit() });
+      const trial = await this.tried({ run, change, problems, budget: most, ...readSpendingLimit() });
       if (trial === null) {
         return;
       }
       const number = (this.last.value?.number ?? 0) + 1;
-      const last = { number, title, change, budget: most, trial, kept: null };
+      const last = { number, title, change, budget: most, problems, trial, kept: null };
       await this.last.set(last);
       this.panel.open(last);
     } catch (error) {

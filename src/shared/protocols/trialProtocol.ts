@@ -20,6 +20,8 @@ export interface ShownTrial extends Omit<Trial, 'cases' | 'run'> {
   readonly cases: readonly ShownCase[];
   /** The role whose prompt was changed, or null if none was. */
   readonly prompt: string | null;
+  /** True if it was tried only on the problems that the last evaluation lost. */
+  readonly isOnLost: boolean;
   /** True if more pairs may decide it. */
   readonly isOpen: boolean;
   /** The file in which the change was kept, or null if it was not kept. */
@@ -39,6 +41,8 @@ const TRIAL_EVENTS = {
   keep: {},
   /** Tries it on twice as many pairs. */
   further: {},
+  /** Tries it on the problems that the last evaluation lost. */
+  lost: {},
   /** Opens the prompt for editing. */
   edit: {},
 } as const satisfies Events;

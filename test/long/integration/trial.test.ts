@@ -60,6 +60,13 @@ scenario(
     await offered.filter({ hasText: /tiny\.c3\.yaml.*differs from what the run used in sampling/u }).waitFor();
     await offered.filter({ hasText: /A new configuration….*what the run used, with the change/u }).waitFor();
     await page.keyboard.press('Escape');
+
+    // The same change, on the problems that the last evaluation lost alone.
+    await (await workbench.webview('Trial')).getByRole('button', { name: 'Try on lost problems' }).press('Enter');
+    const onLost = await workbench.webview('Trial');
+    await onLost.getByText('Run Tiny: temperature 10, on the problems that its last evaluation lost').waitFor();
+    assert.equal(await onLost.getByRole('button', { name: 'Try on lost problems' }).count(), 0);
+    await workbench.screenshot('trial-lost');
     assertQuiet(workbench);
   },
 );

@@ -133,13 +133,22 @@ describe('the panel of a trial', () => {
     await page.send(session, { type: 'openCase', index: 0 });
     await page.send(session, { type: 'keep' });
     await page.send(session, { type: 'further' });
+    await page.send(session, { type: 'lost' });
     await page.send(session, { type: 'edit' });
     assert.deepEqual(done, [
       ['case', LAST, 0],
       ['keep', LAST],
-      ['again', LAST, 80],
+      ['again', LAST, 80, 'all'],
+      ['again', LAST, 40, 'lost'],
       ['edit', 'run-1', 'actor'],
     ]);
+    // More pairs are of the same problems.
+    const lost: KeptTrial = { ...LAST, problems: 'lost' };
+    const onLost = opened(lost);
+    await onLost.page.send(onLost.session, { type: 'ready' });
+    assert.equal(onLost.page.last('trial').trial.isOnLost, true);
+    await onLost.page.send(onLost.session, { type: 'further' });
+    assert.deepEqual(onLost.done, [['again', lost, 80, 'lost']]);
     const other = opened({ ...LAST, change: { ...NO_CHANGE, sampling: { topK: 1 } } });
     await other.page.send(other.session, { type: 'edit' });
     assert.deepEqual(other.done, []);
@@ -160,6 +169,7 @@ describe('the last trial', () => {
     assert.equal(last.value, long);
     assert.equal(new LastTrial(keeper).value, null);
     assert.equal(new LastTrial(keeping({ 'c3.trial': { ...LAST, trial: {} } })).value, null);
+    assert.equal(new LastTrial(keeping({ 'c3.trial': { ...LAST, problems: 'some' } })).value, null);
   });
 
   it('has a document for each side of a pair', () => {
