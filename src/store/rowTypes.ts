@@ -2,7 +2,7 @@
 
 import type { EnvironmentEvent, Phase } from '../domain/episode.ts';
 import type { EpisodeNote } from '../domain/episodeNote.ts';
-import type { MessagePage } from '../domain/message.ts';
+import type { FinishReason, MessagePage } from '../domain/message.ts';
 import type { ProblemFilter, ProblemSort } from '../domain/problem.ts';
 import type { BucketOrigin, Replay, BucketFilter, BucketOrder } from '../domain/replay.ts';
 import type { Ledger } from '../domain/run.ts';
@@ -180,7 +180,11 @@ export interface TrainingMessage {
   /** A uidSha. */
   readonly problem: string;
   readonly role: string;
+  readonly turn: number;
   readonly position: number;
+  /** The weights that sampled it. */
+  readonly snapshot: string;
+  readonly finish: FinishReason;
   readonly context: string;
   readonly promptTokens: number;
   readonly tokens: Int32Array;

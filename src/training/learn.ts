@@ -14,18 +14,16 @@ import type { StoreReader } from '../store/types.ts';
 import { creditVariance, addReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import { measureDivergence, type Divergence, type Origin } from './divergence.ts';
-import { applyEpisodeWeights } from './importance.ts';
 import { trainValueHead } from './learnValues.ts';
 import { listLearningRoles, makeStepRandom } from './learningStep.ts';
-import { scaleToMessageMean, applyLossWeights } from './lossWeights.ts';
-import type { Method, Outcome, PolicyUpdate, Update, Updates, MiniBatch } from './methods/method.ts';
+import type { Method, Outcome, PolicyUpdate, Update, Updates } from './methods/method.ts';
 import { getMethod, countStages } from './methods/methods.ts';
 import { applyPenalty, getPenalty, type Penalized } from './penalty.ts';
-import { shuffleItems } from './shuffled.ts';
 import { chooseSilentTreatment, keepSignal, treatSilentMessages } from './silentMessages.ts';
 import { readStage, type StageMessages } from './stageMessages.ts';
 import { readStateAfter } from './state/methodStates.ts';
 import type { StateForm } from './state/states.ts';
+import { selectContexts, weighContexts } from './updateContexts.ts';
 
 export interface LearnInput extends StateForm {
   readonly run: string;
@@ -71,9 +69,6 @@ export async function learnStep(input: LearnInput, iteration: number, stages: St
     await step.release();
   }
 }
-
-/** Selects the contexts of an update. */
-type Where = Pick<PolicyUpdate, 'roles' | 'node' | 'weights'>;
 
 class Step {
   private readonly input: LearnInput & { readonly method: Method };
@@ -176,7 +171,7 @@ class Step {
         const from = update.of === 'first' ? this.first : this.messages;
         const compared = { exact: last, ranks: update.ranks === true ? this.last : null };
         return {
-          divergence: await measureRoleDivergence(this.input, this.contextsOf(update, from), from.origins, compared),
+          divergence: await measureRoleDivergence(this.input, selectContexts(update, from), from.origins, compared),
         };
       }
       case 'finish':
@@ -291,44 +286,17 @@ class Step {
     return { report };
   }
 
-  /** Returns the contexts of some roles, all of them or a mini-batch. */
-  private contextsOf(
-    { batch, ...where }: Where & Pick<PolicyUpdate, 'batch'>,
-    from = this.messages,
-  ): readonly TrainingContext[] {
-    const own = this.contextsAt(where, from);
-    return batch === undefined ? own : selectMiniBatch(own, batch);
-  }
-
-  /** Returns the contexts of some roles or of one node, with the weights of their episodes applied. */
-  private contextsAt(
-    { roles, node, weights }: Where,
-    { contexts, origins }: StageMessages = this.messages,
-  ): readonly TrainingContext[] {
-    const own = contexts.filter(
-      (one) =>
-        (roles === undefined || (one.role !== undefined && roles.includes(one.role))) &&
-        (node === undefined || one.node === node),
-    );
-    return weights === undefined ? own : applyEpisodeWeights(own, origins, weights);
-  }
-
   /** Returns the contexts of an update with its penalty applied. */
   private async learnedFrom(update: PolicyUpdate): Promise<Penalized> {
-    const { batch, weight: unit, kl } = update;
     const { config, base } = this.input;
-    const anchors = { reference: base, last: this.last };
-    if (update.perMessage === true) {
-      const { contexts, length } = scaleToMessageMean(await this.scored(this.contextsOf(update)));
-      const each = kl ?? getPenalty(config);
-      return applyPenalty({ ...each, coefficient: each.coefficient * length }, contexts, anchors);
-    }
-    const term = kl ?? getPenalty(config);
-    const silent = chooseSilentTreatment(config.ppo, term, this.atReference);
-    const own = this.contextsAt(update);
-    const counted = applyLossWeights(config, own, { parts: batch?.of ?? 1, whole: silent === 'learned', unit });
-    const all = batch === undefined ? counted : selectMiniBatch(counted, batch);
-    const penalty = applyPenalty(term, await this.scored(treatSilentMessages(all, silent)), anchors);
+    const term = update.kl ?? getPenalty(config);
+    const silent = update.perMessage === true ? 'learned' : chooseSilentTreatment(config.ppo, term, this.atReference);
+    const { contexts, length } = weighContexts(config, update, this.messages, silent === 'learned');
+    const penalty = applyPenalty(
+      { ...term, coefficient: term.coefficient * length },
+      await this.scored(treatSilentMessages(contexts, silent)),
+      { reference: base, last: this.last },
+    );
     return silent === 'dropped after shaping' ? { ...penalty, contexts: keepSignal(penalty.contexts) } : penalty;
   }
 
@@ -371,7 +339,7 @@ function averageReports(
 }
 
 /** Makes a method's updates and passes back their outcomes, until one of them ends the step. */
-async function driveUpdates(updates: Updates, make: (update: Update) => Promise<Outcome | null>): Promise<void> {
+export async function driveUpdates(updates: Updates, make: (update: Update) => Promise<Outcome | null>): Promise<void> {
   try {
     let next = await updates.next({});
     while (next.done !== true) {
@@ -448,18 +416,4 @@ export function computeSignalShare(groups: readonly Pick<LearningGroup, 'message
   const tokensOf = (messages: LearningGroup['messages']): number =>
     messages.reduce((sum, { tokens }) => sum + tokens.length, 0);
   return credited.length === 0 ? null : tokensOf(credited.filter(({ credit }) => credit !== 0)) / tokensOf(credited);
-}
-
-/**
- * Returns the contexts of a mini-batch. The pass goes through all contexts in a random order, each
- * whole, so that a prompt is read once and messages stay beside those that they were compared with.
- */
-export function selectMiniBatch<Context>(
-  contexts: readonly Context[],
-  { index, of, count = 1, draw }: MiniBatch,
-): Context[] {
-  const order = shuffleItems([...contexts.keys()], draw);
-  const edge = (number: number): number => Math.floor((number * contexts.length) / of);
-  const members = new Set(order.slice(edge(index), edge(index + count)));
-  return contexts.filter((_, place) => members.has(place));
 }

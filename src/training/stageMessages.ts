@@ -26,7 +26,7 @@ export interface StageMessages {
   readonly origins: ReadonlyMap<Int32Array, Origin>;
 }
 
-interface StageInput {
+export interface StageInput {
   readonly run: string;
   readonly config: RunConfig;
   readonly method: Method;
@@ -37,16 +37,22 @@ interface StageInput {
 
 /**
  * Reads a stage.
+ * @param once learns equal messages of a context only once, where its method does so
  * @throws C3Error
  */
-export async function readStage(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
+export async function readStage(
+  input: StageInput,
+  iteration: number,
+  stage: number,
+  once = true,
+): Promise<StageMessages> {
   const { said, learned, nodes, ...found } = readLearnedGroups(input, iteration, stage);
   const groups = await addPrompts(input, iteration, found.groups);
   const { compared, scaled, credits } = prepareGroups(input, said, groups);
   const contexts = makeTrainingContexts(
     compared,
     scaled,
-    credits === null && (nodes !== undefined || mergesContexts(input)),
+    once && credits === null && (nodes !== undefined || mergesContexts(input)),
   );
   const origins: StageMessages['origins'] = credits === null ? new Map() : traceOrigins(said, credits);
   return { said, learned, groups, contexts, nodes: nodes?.upward ?? [], origins };

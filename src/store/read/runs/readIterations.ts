@@ -40,11 +40,11 @@ export function iterationReaders(
   // The unary plus keeps SQLite from choosing an index by row number.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
     SELECT decision.bucket AS bucket, decision.id AS message, decision.parent AS parent, uid_sha AS problem,
-      decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens,
-      tokens, logprobs,
+      decision.event_type AS role, turn, position, snapshot.weights AS snapshot, finish,
+      decision.context AS context, prompt_tokens AS promptTokens, tokens, logprobs,
       (SELECT value FROM credit WHERE credit.bucket = decision.bucket AND credit.decision = decision.id AND estimator = @estimator
         ORDER BY credit.id LIMIT 1) AS credit
-    FROM decision JOIN instance ON instance.id = decision.instance
+    FROM decision JOIN instance ON instance.id = decision.instance JOIN snapshot ON snapshot.id = decision.snapshot
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
       AND +decision.id >= coalesce((${bound('@stage')}), 0) AND +decision.id < coalesce((${bound('@stage + 1')}), ${Number.MAX_SAFE_INTEGER})
     ORDER BY decision.bucket, decision.id`);

@@ -93,12 +93,12 @@ test('the messages of an iteration come as they were appended, with the first cr
       logprobs: [...logprobs],
     }));
   const single = Math.fround(-0.1);
-  const { problem } = newMessage();
+  const { problem, turn, snapshot, finish } = newMessage();
   assert.deepEqual(found, [
     {
       bucket: first,
       parent: null,
-      problem,
+      ...{ problem, turn, snapshot, finish },
       role: 'reasoner',
       position: 0,
       context: 'Question: 12 + 7',
@@ -111,7 +111,7 @@ test('the messages of an iteration come as they were appended, with the first cr
     {
       bucket: first,
       parent: null,
-      problem,
+      ...{ problem, turn, snapshot, finish },
       role: 'reasoner',
       position: 0,
       context: 'Question: 12 + 7',
@@ -124,7 +124,7 @@ test('the messages of an iteration come as they were appended, with the first cr
     {
       bucket: second,
       parent: one,
-      problem,
+      ...{ problem, turn, snapshot, finish },
       role: 'actor',
       position: 1,
       context: 'other',
