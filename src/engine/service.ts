@@ -43,12 +43,14 @@ import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts
 import type { TrainingCreditSettings } from './diagnose/trainingCredit.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
 import { importLog } from './exchange/importLog.ts';
+import { checkTuples, exportTuples, type TupleReport, type TupleRequest } from './exchange/tuples.ts';
 import { checkFinding } from './findings/checkFinding.ts';
 import { keepFinding } from './findings/keepFinding.ts';
 import type { Endpoints } from './models/endpoints.ts';
 import { ModelPool } from './models/models.ts';
 import { Evaluators } from './recipe/evaluators.ts';
-import { parseRecipe, readRunProtocol, type Recipe } from './recipe/recipe.ts';
+import { computeTextsFingerprint } from './recipe/fingerprint.ts';
+import { parseRecipe, parseRecipeProtocol, readRunProtocol, type Recipe } from './recipe/recipe.ts';
 import { estimateBlameCosts, findWhatLost, type BlameControl } from './replay/blame.ts';
 import {
   findWhatLosesRun,
@@ -431,6 +433,29 @@ export class EngineService {
     const { models, weights } = this.engine;
     await using model = await models.take(recipe, snapshot, weights.finder({ store, run, recipe, signal }));
     return await exportWeights(model.runtime, snapshot, format, out, recipe.modelFolder);
+  }
+
+  /**
+   * Writes the messages that the updates of a run learned from; see exportTuples.
+   * @throws C3Error as exportTuples; C3Error('model') if the run's tokenizer is missing or has changed
+   */
+  exportTuples(run: string, request: TupleRequest): Promise<TupleReport> {
+    return this.work.readingOn(async (store) => {
+      checkTuples(store, run, request);
+      const recipe = parseRecipe(store.runConfig(run), run);
+      const { config, modelFolder, fingerprint } = recipe;
+      const { tokenizer: hash } = await computeTextsFingerprint(modelFolder, { template: null });
+      if (fingerprint !== null && fingerprint.tokenizer !== hash) {
+        throw new C3Error(
+          'model',
+          `The tokenizer in ${modelFolder} has changed since run ${run} began; put the old one back.`,
+        );
+      }
+      const signal = this.work.stopping(request.signal);
+      const tokenizer = await this.engine.models.texts.tokenizer(modelFolder, signal);
+      const protocol = parseRecipeProtocol(recipe);
+      return exportTuples({ store, run, config, protocol, tokenizer, tokenizerHash: hash }, { ...request, signal });
+    });
   }
 
   /**

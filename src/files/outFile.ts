@@ -6,30 +6,70 @@ import { C3Error, toErrorMessage } from '../shared/errors.ts';
 import { removeUnfinished, unfinishedName } from './newFile.ts';
 
 /**
+ * A file that does not exist yet. Its pieces are written under a temporary name beside it, and `finish`
+ * gives it its own. Without `finish`, nothing is left when it is disposed.
+ */
+export class OutFile implements Disposable {
+  private readonly path: string;
+  private readonly unfinished: string;
+  private file: number | null;
+
+  /** @throws C3Error('input') if the file exists or cannot be created */
+  constructor(path: string) {
+    if (existsSync(path)) {
+      throw makeCreationError(path, null);
+    }
+    removeUnfinished(dirname(path), basename(path));
+    this.path = path;
+    this.unfinished = unfinishedName(path);
+    this.file = openNew(this.unfinished, path);
+  }
+
+  /** @throws C3Error('store') if the piece cannot be written completely, as on a full disk */
+  write(piece: string | Uint8Array): void {
+    const { file } = this;
+    if (file === null) {
+      throw new Error(`${this.path} is complete.`);
+    }
+    // Writing by descriptor continues after a partial write.
+    wrapWriteErrors(this.path, () => writeFileSync(file, piece));
+  }
+
+  /** Gives the complete file its name. @throws C3Error('input') if that was taken meanwhile */
+  finish(): void {
+    this.close();
+    try {
+      claim(this.unfinished, this.path);
+    } catch (error) {
+      throw makeCreationError(this.path, error);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+    rmSync(this.unfinished, { force: true });
+  }
+
+  private close(): void {
+    const { file } = this;
+    this.file = null;
+    if (file !== null) {
+      closeSync(file);
+    }
+  }
+}
+
+/**
  * Writes a file that does not exist yet.
  * @param pieces its text, each created after the previous ones are written
- * @throws C3Error('input') if the file exists or cannot be created; C3Error('store') if it cannot
- *   be completed, as on a full disk; any error of `pieces`. No file is left then.
+ * @throws C3Error as OutFile; any error of `pieces`. No file is left then.
  */
 export function writeOut(path: string, pieces: Iterable<string>): void {
-  if (existsSync(path)) {
-    throw makeCreationError(path, null);
+  using file = new OutFile(path);
+  for (const piece of pieces) {
+    file.write(piece);
   }
-  makeOut(
-    path,
-    (unfinished) => {
-      const file = openNew(unfinished, path);
-      try {
-        // Writing by descriptor continues after a partial write.
-        for (const piece of pieces) {
-          wrapWriteErrors(path, () => writeFileSync(file, piece));
-        }
-      } finally {
-        closeSync(file);
-      }
-    },
-    (error) => makeCreationError(path, error),
-  );
+  file.finish();
 }
 
 /**

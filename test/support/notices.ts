@@ -45,6 +45,12 @@ interface Component {
 /** Third-party components in packages that are not npm packages themselves. */
 const COMPONENTS: readonly Component[] = [
   {
+    title: 'snappyjs (MIT)',
+    within: 'hyparquet-writer',
+    notice: 'Its compression. Copyright (c) 2016 Zhipeng Jia',
+    text: 'MIT.txt',
+  },
+  {
     title: 'SQLite (public domain)',
     within: 'better-sqlite3',
     notice: 'Compiled into its native module.',

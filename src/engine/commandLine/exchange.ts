@@ -1,6 +1,6 @@
 /** `c3 export` and `c3 import`. */
 
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { describeImport } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { parseSpeakerRenames } from '../../shared/speakerNames.ts';
@@ -8,16 +8,34 @@ import { exportBuckets } from '../exchange/exchangeExport.ts';
 import { importBuckets, isBucketFile, type ImportReport } from '../exchange/exchangeImport.ts';
 import { LogFile } from '../exchange/logFile.ts';
 import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
+import { VERSION } from '../version.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { EXPORT, IMPORT } from './declared/programs.ts';
-import { withService } from './support.ts';
+import { createProgressPrinter, withService } from './support.ts';
 
 export async function exportRun(given: Given<typeof EXPORT>, context: CommandContext): Promise<void> {
   const { print } = context;
   const { run, format, step, json } = given;
   const path = resolve(context.folder, given.out);
   await withService(given, context, async (service) => {
+    if (format === 'tuples') {
+      const show = createProgressPrinter(context);
+      const begun = performance.now();
+      const report = await service.exportTuples(run, {
+        out: path,
+        step,
+        about: { c3: VERSION, command: formatExport(given) },
+        onStep: (done, total, tuples) => {
+          if (performance.now() - begun > QUIET) {
+            show({ done, total, message: `${done} of ${total} steps, ${tuples} tuples` });
+          }
+        },
+        signal: context.signal,
+      });
+      print(json ? JSON.stringify(report) : `${report.tuples} tuples of ${report.steps} steps in ${report.out}`);
+      return;
+    }
     if (format !== 'buckets') {
       const folders = await service.exportWeights(run, step, format, path, context.signal);
       print(json ? JSON.stringify({ folders }) : folders.join('\n'));
@@ -35,6 +53,22 @@ export async function exportRun(given: Given<typeof EXPORT>, context: CommandCon
     );
   });
 }
+
+/** Milliseconds after which an export shows its progress. */
+const QUIET = 2000;
+
+/** Returns the command as typed, with only the name of the file: its folder is specific to this machine. */
+const formatExport = ({ run, format, out, step }: Given<typeof EXPORT>): string =>
+  [
+    'c3 export',
+    '--run',
+    run,
+    '--format',
+    format,
+    ...(step === null ? [] : ['--step', step]),
+    '--out',
+    basename(out),
+  ].join(' ');
 
 export async function importFile(given: Given<typeof IMPORT>, context: CommandContext): Promise<void> {
   const { print } = context;

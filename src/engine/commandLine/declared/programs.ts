@@ -71,21 +71,32 @@ export const INFER = {
 
 export const EXPORT = {
   name: 'export',
-  summary: 'Writes the trained weights of a run, or its buckets.',
+  summary: "Writes a run's weights, its buckets, or what it learned from.",
+  details:
+    'Tuples are the messages that updates learned from, each with its token ids, log-probabilities, advantage and ' +
+    'weight, as JSON Lines or Parquet: the ending of the file decides.',
   arguments: {},
   options: {
     run: { kind: 'text', value: 'RUN', required: true, help: 'The id of a run.' },
     format: {
       kind: 'choice',
-      choices: ['buckets', 'adapter', 'model'],
+      choices: ['buckets', 'tuples', 'adapter', 'model'],
       required: true,
       help: 'adapter writes folders of PEFT, model writes folders of Hugging Face.',
     },
     out: { kind: 'file', value: 'PATH', required: true, help: 'A path that does not exist yet.' },
-    step: { kind: 'whole', value: 'N', least: 0, help: 'Writes the weights of step N. Default: the last step.' },
+    step: {
+      kind: 'whole',
+      value: 'N',
+      least: 0,
+      help: 'Writes the weights or the tuples of step N. Default: the last weights, all tuples.',
+    },
     ...STORE_AND_JSON,
   },
-  examples: [['c3 export --run c3-0-1a2b3c4d --format adapter --out adapters', 'Writes the trained adapters.']],
+  examples: [
+    ['c3 export --run c3-0-1a2b3c4d --format adapter --out adapters', 'Writes the trained adapters.'],
+    ['c3 export --run c3-0-1a2b3c4d --format tuples --out tuples.parquet', 'Writes what the updates learned from.'],
+  ],
 } as const satisfies Declaration;
 
 export const SERVE = {

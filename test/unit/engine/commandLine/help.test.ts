@@ -50,7 +50,7 @@ describe('help', () => {
   it('says what a command needs, what each option does and what it is unless given', () => {
     assert.equal(
       formatUsage(named('export')),
-      'c3 export --run RUN --format buckets|adapter|model --out PATH [OPTION ...]',
+      'c3 export --run RUN --format buckets|tuples|adapter|model --out PATH [OPTION ...]',
     );
     assert.equal(formatUsage(named('record')), 'c3 record [OPTION ...] -- PROGRAM [ARGUMENT ...]');
     assert.equal(formatUsage(named('completion')), 'c3 completion bash|zsh|fish');
