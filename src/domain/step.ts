@@ -2,6 +2,7 @@
 
 import type { Json } from './episode.ts';
 import type { Ledger } from './run.ts';
+import type { StepFigureWords, StepMeasure } from './stepMeasure.ts';
 import { TREE_MEASURES } from './treeMeasures.ts';
 
 /**
@@ -33,30 +34,6 @@ export interface MethodState {
 export interface StoredMethodState extends MethodState {
   readonly name: string;
   readonly version: number;
-}
-
-/** A figure over training steps. */
-export interface StepFigureWords {
-  /** Identifies the figure in the state that a page keeps. */
-  readonly id: string;
-  readonly title: string;
-  /** The unit in the label of its axis. */
-  readonly unit: string;
-  /** Values that its axis always holds. */
-  readonly always: readonly number[];
-  /** Decimal places on its axis. */
-  readonly digits: number;
-}
-
-export interface StepMeasure {
-  /** The title in tables. */
-  readonly title: string;
-  /** Decimal places in tables, or `duration` for seconds. */
-  readonly written: number | 'duration';
-  /** True if every step has the measure; otherwise only steps of methods that measure it. */
-  readonly everyStep: boolean;
-  /** Its own figure, or the measure whose figure lists it; null if only other figures use it. */
-  readonly figure: StepFigureWords | { readonly beside: string } | null;
 }
 
 /** The ranks of the likeliest tokens before an update; the last rank is all other tokens together. */

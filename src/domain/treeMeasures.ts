@@ -1,6 +1,6 @@
 /** The measures of `shape: auto`: the tree of a step, and why it was chosen. */
 
-import type { StepMeasure } from './step.ts';
+import type { StepMeasure } from './stepMeasure.ts';
 
 interface TreeMeasure extends StepMeasure {
   readonly everyStep: false;

@@ -5,9 +5,9 @@ import {
   listMeasuresBeside,
   STEP_MEASURE_NAMES,
   STEP_MEASURES,
-  type StepMeasure,
   type StepMeasureName,
 } from '../../src/domain/step.ts';
+import type { StepMeasure } from '../../src/domain/stepMeasure.ts';
 import type { Spread, StepRow } from '../../src/domain/stepRows.ts';
 import { count, decimal, duration, NOT_MEASURED, formatPercent1 } from '../common/format.ts';
 import type { LinePoint } from './chart/lines.ts';

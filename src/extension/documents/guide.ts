@@ -19,6 +19,7 @@ export const GUIDE_PAGES = {
   'command-line': 'Command line',
   recording: 'Your own agents',
   importing: 'Import agent logs',
+  exporting: 'Export what was learned',
   reports: 'Reports, links and assistants',
   measured: 'Measured',
 } as const;

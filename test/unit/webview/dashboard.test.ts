@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  findFigureWords,
-  listMeasuresBeside,
-  STEP_MEASURE_NAMES,
-  STEP_MEASURES,
-  type StepMeasure,
-} from '../../../src/domain/step.ts';
+import { findFigureWords, listMeasuresBeside, STEP_MEASURE_NAMES, STEP_MEASURES } from '../../../src/domain/step.ts';
+import type { StepMeasure } from '../../../src/domain/stepMeasure.ts';
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import { AXIS_WORDS, formatShortNumber } from '../../../webview/dashboard/chart/axes.ts';
 import { formatTableAsCsv } from '../../../webview/dashboard/chart/dataTable.ts';
