@@ -14,8 +14,8 @@ export interface TeamChange {
   readonly prompts: Readonly<Record<string, string>>;
   readonly sampling: Partial<Sampling>;
   /**
-   * The policy for the team: weights in the place of the run's own, or a server for every role; null
-   * if the weights stay.
+   * The policy for the team: weights in the place of the run's own, or an adapter or a server for every
+   * role; null if the weights stay.
    */
   readonly policy: PolicyChange | null;
   /** Policies for single roles, which take precedence over `policy`. */
@@ -38,16 +38,28 @@ export interface ServerPrices {
   readonly output: number;
 }
 
-export type PolicyChange = WeightsChange | ServerChange;
+/** The folder of an adapter of the run's model, in PEFT's layout. */
+export interface AdapterChange {
+  readonly adapter: string;
+}
+
+export type PolicyChange = WeightsChange | AdapterChange | ServerChange;
 
 export const NO_CHANGE: TeamChange = { prompts: {}, sampling: {}, policy: null, roles: {} };
 
-/** Returns the policies of single roles. A server for the whole team answers for every other role. */
+/** Returns the weights that take the place of the run's own for the whole team, or null. */
+export const findTeamWeights = ({ policy }: Pick<TeamChange, 'policy'>): WeightsChange | null =>
+  policy === null || 'endpoint' in policy || 'adapter' in policy ? null : policy;
+
+/**
+ * Returns the policies of single roles. A server or an adapter for the whole team answers for every
+ * other role.
+ */
 export const listRolePolicies = (
   { policy, roles }: Pick<TeamChange, 'policy' | 'roles'>,
   names: readonly string[],
 ): TeamChange['roles'] =>
-  policy !== null && 'endpoint' in policy
+  policy !== null && findTeamWeights({ policy }) === null
     ? { ...Object.fromEntries(names.map((name) => [name, policy])), ...roles }
     : roles;
 
@@ -104,6 +116,9 @@ export const describeDecodingRange = ({ low, high, whole }: DecodingNumber): str
 function describePolicyChange(policy: PolicyChange): string {
   if ('endpoint' in policy) {
     return `model ${policy.model_name} of ${policy.endpoint}`;
+  }
+  if ('adapter' in policy) {
+    return `adapter ${policy.adapter}`;
   }
   return 'snapshot' in policy ? `snapshot ${policy.snapshot}` : `model ${policy.model}`;
 }
@@ -271,8 +286,8 @@ export const isTrial = (value: unknown): value is Trial =>
 const isTexts = (value: unknown): value is Readonly<Record<string, string>> =>
   isRecord(value) && Object.values(value).every((one) => typeof one === 'string');
 
-const isWeightsChange = (value: unknown): value is WeightsChange =>
-  isTexts(value) && Object.keys(value).length === 1 && ('snapshot' in value || 'model' in value);
+const isFolderOrSnapshot = (value: unknown): value is WeightsChange | AdapterChange =>
+  isTexts(value) && Object.keys(value).length === 1 && ['snapshot', 'model', 'adapter'].some((key) => key in value);
 
 const isServerChange = (value: unknown): value is ServerChange =>
   isRecord(value) &&
@@ -281,7 +296,7 @@ const isServerChange = (value: unknown): value is ServerChange =>
   typeof value['model_name'] === 'string' &&
   (value['prices'] === undefined || hasNumbers(value['prices'], ['input', 'output']));
 
-const isPolicyChange = (value: unknown): value is PolicyChange => isWeightsChange(value) || isServerChange(value);
+const isPolicyChange = (value: unknown): value is PolicyChange => isFolderOrSnapshot(value) || isServerChange(value);
 
 /** Returns true if a value that was kept elsewhere is a change of a team. */
 export const isTeamChange = (value: unknown): value is TeamChange =>

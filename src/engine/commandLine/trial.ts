@@ -1,7 +1,7 @@
 /** `c3 try`: tests whether a change of a run's team helps, and which role another policy helps most. */
 
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describeCallProgress } from '../../domain/answer.ts';
 import type { Sampling } from '../../domain/message.ts';
 import { describeSelection } from '../../domain/selection.ts';
@@ -158,10 +158,11 @@ function readPrices(text: string | null): ServerPrices | null {
   return prices;
 }
 
-/** Reads a policy: MODEL@ADDRESS of a server, the folder of a model, or the name of a snapshot. */
+/** Reads a policy: MODEL@ADDRESS of a server, the folder of a model or an adapter, or the name of a snapshot. */
 function readPolicy(value: string, reading: Reading): PolicyChange {
   const path = resolve(reading.folder, value);
-  return parseServer(value, reading) ?? (existsSync(path) ? { model: path } : { snapshot: value });
+  const folder = existsSync(join(path, 'adapter_config.json')) ? { adapter: path } : { model: path };
+  return parseServer(value, reading) ?? (existsSync(path) ? folder : { snapshot: value });
 }
 
 /** Returns the server that `MODEL@ADDRESS` names, or null for any other form. */
@@ -174,13 +175,18 @@ function parseServer(value: string, { prices }: Reading): ServerChange | null {
 }
 
 /**
- * Reads the value of `snapshot`, `model` or `endpoint`, of the whole team or of a role.
+ * Reads the value of `snapshot`, `model`, `adapter` or `endpoint`, of the whole team or of a role.
  * @throws C3Error('input') for a wrong server
  */
 function readPolicyChange(key: string, value: string, reading: Reading): PolicyChange {
   const kind = key.slice(key.lastIndexOf('.') + 1);
-  if (kind !== 'endpoint') {
-    return kind === 'model' ? { model: resolve(reading.folder, value) } : { snapshot: value };
+  switch (kind) {
+    case 'model':
+      return { model: resolve(reading.folder, value) };
+    case 'adapter':
+      return { adapter: resolve(reading.folder, value) };
+    case 'snapshot':
+      return { snapshot: value };
   }
   const server = parseServer(value, reading);
   if (server === null) {
@@ -197,21 +203,21 @@ async function readChange(changes: readonly string[], reading: Reading): Promise
   let policy: PolicyChange | null = null;
   for (const change of changes) {
     const [, key = '', value = ''] = /^([^=]+)=(.+)$/su.exec(change) ?? [];
-    const [, role, what] = /^(.+)\.(prompt|snapshot|model|endpoint)$/u.exec(key) ?? [];
+    const [, role, what] = /^(.+)\.(prompt|snapshot|model|adapter|endpoint)$/u.exec(key) ?? [];
     const decoding = DECODING.find((one) => one.key === key);
     if (role !== undefined && what === 'prompt') {
       const bytes = await readRegular(resolve(reading.folder, value), MOST_PROMPT, 'give the file of a prompt');
       prompts[role] = bytes.toString('utf8').trim();
     } else if (role !== undefined) {
       roles[role] = readPolicyChange(key, value, reading);
-    } else if (/^(?:snapshot|model|endpoint)$/u.test(key)) {
+    } else if (/^(?:snapshot|model|adapter|endpoint)$/u.test(key)) {
       policy = readPolicyChange(key, value, reading);
     } else if (decoding === undefined) {
       throw new C3Error(
         'input',
         `--change ${JSON.stringify(toOneLine(change, SHOWN))} names nothing that can be changed; ` +
-          `give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, endpoint=, ` +
-          'ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.',
+          `give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, adapter=, ` +
+          'endpoint=, ROLE.snapshot=, ROLE.model=, ROLE.adapter= or ROLE.endpoint=.',
       );
     } else {
       const number = parseDecodingNumber(decoding, value);

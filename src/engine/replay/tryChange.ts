@@ -6,6 +6,7 @@ import type { Problem } from '../../domain/problem.ts';
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import {
   writeTrialSentence,
+  findTeamWeights,
   listRolePolicies,
   type ServerChange,
   type TeamChange,
@@ -96,7 +97,12 @@ export async function tryChange(
   const servers = await openServers(session, before.tokenizer, changed.servers, control.onRemark);
   const settings = Object.fromEntries([...servers].map(([role, server]) => [role, server.settings]));
   for (const [role, other] of Object.entries(roles)) {
-    const answering = 'endpoint' in other ? servers.get(role)?.policy : (await take(other)).own;
+    const answering =
+      'endpoint' in other
+        ? servers.get(role)?.policy
+        : 'adapter' in other
+          ? (await holds.take(session.withAdapter(other.adapter))).policy
+          : (await take(other)).own;
     policy = withRolePolicies(policy, new Map(answering === undefined ? [] : [[role, answering] as const]));
   }
   const found = await comparePairs(
@@ -221,7 +227,7 @@ function changeTeam(
     recipe: after,
     protocol: changeProtocol(protocol, change, after.config.policies),
     sampling: { ...getRunSampling(recipe.config), ...change.sampling },
-    weights: change.policy === null || 'endpoint' in change.policy ? null : change.policy,
+    weights: findTeamWeights(change),
     roles,
     servers,
   };

@@ -202,6 +202,15 @@ export class RunSession extends Session {
     );
   }
 
+  /**
+   * Loads the model of the run's folder with the adapter of another folder. Nothing is stored.
+   * @throws C3Error('model') if the adapter does not fit; CancelledError
+   */
+  withAdapter(folder: string): Promise<LentPolicy> {
+    const { engine, recipe, signal } = this;
+    return this.unlessCancelled(engine.models.takeFolder(recipe, folder, { signal }));
+  }
+
   private async takeTeam(snapshot: string): Promise<Team> {
     const { recipe } = this;
     await using holds = new Holds();

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
 import {
   DECODING,
+  findTeamWeights,
   listRolePolicies,
   type PolicyChange,
   type TeamChange,
@@ -96,7 +97,8 @@ export function toKeptKeys(
   { run, stored, protocol, servers = {} }: ChangedRun,
   folder: string,
 ): readonly KeptKey[] {
-  const { prompts, sampling, policy } = change;
+  const { prompts, sampling } = change;
+  const weights = findTeamWeights(change);
   const roles = listRolePolicies(
     change,
     protocol.roles.map(({ name }) => name),
@@ -114,7 +116,7 @@ export function toKeptKeys(
       `The protocol has its own max_new_tokens for ${capped.map(({ name }) => name).join(', ')}, which the configuration does not change; write it in the protocol.`,
     );
   }
-  if (policy !== null && 'snapshot' in policy && (readRecordedConfig(stored)?.adapter ?? null) === null) {
+  if (weights !== null && 'snapshot' in weights && (readRecordedConfig(stored)?.adapter ?? null) === null) {
     throw new C3Error(
       'input',
       'A run can begin with the snapshot of an earlier one only if it trains adapters; export the weights with c3 export --format model, and name that folder with the key model.',
@@ -125,7 +127,7 @@ export function toKeptKeys(
     ...DECODING.flatMap(({ key, of }): KeptKey[] =>
       sampling[of] === undefined ? [] : [{ path: ['sampling', key], value: sampling[of] }],
     ),
-    ...(policy === null || 'endpoint' in policy ? [] : [toTeamKey(policy, run, folder)]),
+    ...(weights === null ? [] : [toTeamKey(weights, run, folder)]),
     ...Object.entries(roles).map(([role, own]): KeptKey => ({
       path: ['policies', role],
       value: toKeptPolicy(own, run, folder, { ...servers[role], spending: readRoleLimits(stored, role) }),
@@ -162,6 +164,9 @@ function toKeptPolicy(
       ...(prices !== null && { prices: { ...prices } }),
       ...(Object.keys(spending).length > 0 && { spending }),
     };
+  }
+  if ('adapter' in policy) {
+    return { adapter: toModelReference(policy.adapter, folder) };
   }
   return 'model' in policy ? { model: toModelReference(policy.model, folder) } : { snapshot: policy.snapshot, run };
 }

@@ -1,7 +1,8 @@
 /** Asks for a model folder: a remembered one or any other. */
 
 import { basename, dirname } from 'node:path';
-import { QuickPickItemKind, ThemeIcon, Uri, window, workspace, type QuickPick, type QuickPickItem } from 'vscode';
+import { QuickPickItemKind, ThemeIcon, window, type QuickPick, type QuickPickItem } from 'vscode';
+import { askForFolder } from '../common/askForFolder.ts';
 import { Disposables } from '../common/disposables.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { isExistingFolder, type ModelFolders } from './modelFolders.ts';
@@ -18,7 +19,7 @@ interface FolderItem extends QuickPickItem {
 /** Returns the absolute path of an existing folder, or undefined if the user canceled. */
 export async function askForModelFolder(folders: ModelFolders): Promise<string | undefined> {
   const picked = folders.list().length === 0 ? null : await pickRemembered(folders);
-  const chosen = picked === null ? await browseForFolder() : picked;
+  const chosen = picked === null ? await askForFolder(TITLE) : picked;
   if (chosen !== undefined) {
     await folders.choose(chosen);
   }
@@ -90,17 +91,4 @@ function createFolderItems(folders: ModelFolders): FolderItem[] {
     { label: '', kind: QuickPickItemKind.Separator, path: null },
     { label: 'Browse…', iconPath: new ThemeIcon('folder-opened'), alwaysShow: true, path: null },
   ];
-}
-
-async function browseForFolder(): Promise<string | undefined> {
-  const start = workspace.workspaceFolders?.[0]?.uri;
-  const chosen = await window.showOpenDialog({
-    canSelectFiles: false,
-    canSelectFolders: true,
-    canSelectMany: false,
-    openLabel: TITLE,
-    title: TITLE,
-    ...(start === undefined ? {} : { defaultUri: Uri.file(start.fsPath) }),
-  });
-  return chosen?.[0]?.fsPath;
 }

@@ -6,6 +6,7 @@ import type { RunPlan } from '../../shared/models.ts';
 import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { hasSmallTeam, SMALL_MODEL, TASK_NAMES } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import { askForFolder } from '../common/askForFolder.ts';
 import type { Services } from '../services.ts';
 import { askForLength } from './askForLength.ts';
 
@@ -168,15 +169,7 @@ async function askForSource(
     case 'run':
       return pickRun(title);
     case 'adapter':
-    case 'model': {
-      const [folder] =
-        (await window.showOpenDialog({
-          title,
-          canSelectFiles: false,
-          canSelectFolders: true,
-          openLabel: kind === 'adapter' ? 'Choose adapter' : 'Choose model',
-        })) ?? [];
-      return folder?.fsPath;
-    }
+    case 'model':
+      return askForFolder(title, kind === 'adapter' ? 'Choose adapter' : 'Choose model');
   }
 }

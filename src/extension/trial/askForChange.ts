@@ -26,6 +26,7 @@ export interface ChangeQuestions {
   /** Hashes of the run's snapshots. */
   readonly snapshots: readonly string[];
   readonly askForModel: () => Promise<string | undefined>;
+  readonly askForAdapter: () => Promise<string | undefined>;
 }
 
 interface RoleItem extends QuickPickItem {
@@ -34,7 +35,7 @@ interface RoleItem extends QuickPickItem {
 }
 
 interface WhatItem extends QuickPickItem {
-  readonly what: 'prompt' | 'snapshot' | 'model' | 'server' | (typeof DECODING)[number];
+  readonly what: 'prompt' | 'snapshot' | 'model' | 'adapter' | 'server' | (typeof DECODING)[number];
 }
 
 /** Maximum length of a prompt beside its role, in characters. */
@@ -70,6 +71,10 @@ export async function askForChange(
       const model = await questions.askForModel();
       return model === undefined ? undefined : { change: createPolicyChange(role, { model }) };
     }
+    case 'adapter': {
+      const adapter = await questions.askForAdapter();
+      return adapter === undefined ? undefined : { change: createPolicyChange(role, { adapter }) };
+    }
     case 'server': {
       const server = await askForServer();
       return server === undefined ? undefined : { change: createPolicyChange(role, server) };
@@ -95,7 +100,7 @@ async function askForRole({ roles }: ChangeQuestions): Promise<string | null | u
     })),
     {
       label: 'The whole team',
-      description: 'temperature and the rest of the decoding, snapshot, model, server',
+      description: 'temperature and the rest of the decoding, snapshot, model, adapter, server',
       role: null,
     },
   ];
@@ -112,6 +117,7 @@ async function askForWhat({ sampling }: ChangeQuestions, role: string | null): P
   const policies: WhatItem[] = [
     { label: 'Snapshot', description: `another step of the run answers ${whose}`, what: 'snapshot' },
     { label: 'Model', description: `another model folder answers ${whose}`, what: 'model' },
+    { label: 'Adapter', description: `an adapter of the run's model answers ${whose}`, what: 'adapter' },
     { label: 'Server', description: `a model of an OpenAI-compatible server answers ${whose}`, what: 'server' },
   ];
   const items: WhatItem[] =

@@ -31,6 +31,7 @@ import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { TRIAL_PANEL, type TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
+import { askForFolder } from '../common/askForFolder.ts';
 import { Disposables, type Disposable } from '../common/disposables.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { withoutLinks } from '../common/plainText.ts';
@@ -139,6 +140,7 @@ export class Trials {
         steps: reader.run(run).steps,
         snapshots: reader.snapshotsOfRun(run).map(({ id }) => id),
         askForModel: () => askForModelFolder(this.services.modelFolders),
+        askForAdapter: () => askForFolder('Choose adapter'),
       },
       role,
     );

@@ -152,12 +152,14 @@ describe('what was kept', () => {
     };
     const server = { endpoint: 'https://api.example.com/v1', model_name: 'gpt-4.1' };
     assert.ok(isTeamChange(change) && isTeamChange(NO_CHANGE) && isTeamChange({ ...change, roles: { a: server } }));
+    assert.ok(isTeamChange({ ...change, policy: { adapter: '/a' }, roles: { a: { adapter: '/b' } } }));
     assert.ok(isTeamChange({ ...change, policy: { ...server, prices: { input: 1, output: 2 } } }));
     for (const other of [
       { ...change, prompts: { a: 1 } },
       { ...change, sampling: { topK: '1' } },
       { ...change, policy: { model: '/m', snapshot: '1' } },
       { ...change, policy: {} },
+      { ...change, policy: { adapter: '/a', model: '/m' } },
       { ...change, policy: { ...server, prices: { input: 1 } } },
       { ...change, policy: { ...server, key: 'x' } },
       { ...change, roles: { a: { endpoint: server.endpoint } } },

@@ -117,14 +117,14 @@ export const TRY = {
       value: 'KEY=VALUE',
       help:
         'Changes one thing: ROLE.prompt=FILE, temperature=T, top_p=P, top_k=K, max_new_tokens=N, snapshot=ID|STEP, ' +
-        'model=DIR or endpoint=MODEL@ADDRESS of a server for all roles, or ROLE.snapshot=ID|STEP, ROLE.model=DIR or ' +
-        'ROLE.endpoint=MODEL@ADDRESS for one.',
+        'model=DIR, adapter=DIR or endpoint=MODEL@ADDRESS of a server for all roles, or ROLE.snapshot=ID|STEP, ' +
+        'ROLE.model=DIR, ROLE.adapter=DIR or ROLE.endpoint=MODEL@ADDRESS for one.',
     },
     eachRole: { kind: 'flag', help: 'Tries the policy of --with for one role after another.' },
     with: {
       kind: 'text',
       value: 'POLICY',
-      help: 'The other policy: a snapshot, a step, the folder of a model, or MODEL@ADDRESS of a server.',
+      help: 'The other policy: a snapshot, a step, the folder of a model or of an adapter, or MODEL@ADDRESS of a server.',
     },
     prices: {
       kind: 'text',

@@ -173,6 +173,10 @@ describe('the keys of a change', () => {
       [team?.['reasoner']?.kind, team?.['actor']?.kind === 'endpoint' && [team['actor'].api, team['actor'].prices]],
       ['model', ['completions', prices]],
     );
+    // So is an adapter.
+    const adapted = { ...NO_CHANGE, policy: { adapter: join(FOLDER, 'adapters', 'own') }, roles: { actor: server } };
+    const { reasoner } = readConfig(setConfigKeys('', toKeptKeys(adapted, runOf(''), FOLDER)), 'kept').policies ?? {};
+    assert.deepEqual(reasoner, { kind: 'adapter', adapter: './adapters/own' });
     const snapshot = { ...NO_CHANGE, policy: { snapshot: '2' } };
     assert.deepEqual(toKeptKeys(snapshot, runOf('adapter: {}'), FOLDER), [
       { path: ['begin'], value: { run: 'run-1', snapshot: '2' } },
