@@ -148,7 +148,10 @@ describe('c3 diagnose', () => {
       [['diagnose', '--run', 'none', '--training-credit'], /no run none/],
       [['diagnose', '--run', run, '--emptied', '--role', 'nobody'], /no role follows .nobody.*; name /],
       [['diagnose', '--run', run, '--origin', 'request'], /has no request buckets/],
-      [['export', '--run', run, '--format', 'pdf', '--out', 'x'], /--format is buckets, adapter or model, not "pdf"/],
+      [
+        ['export', '--run', run, '--format', 'pdf', '--out', 'x'],
+        /--format is buckets, tuples, adapter or model, not "pdf"/,
+      ],
       [['import'], /needs the path/],
       [['import', 'absent.jsonl'], /Cannot read .*absent\.jsonl/],
       [['credit', '--estimator', 'lo'], /did you mean loo\?/],

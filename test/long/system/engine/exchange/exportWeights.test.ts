@@ -159,7 +159,11 @@ describe('c3 export', () => {
         /has 2 steps; --step 7 is not one of them/,
       ],
       [['--run', whole, '--format', 'model', '--out', 'full'], 2, /is not empty; choose a new one/],
-      [['--run', whole, '--format', 'gguf', '--out', 'd'], 2, /--format is buckets, adapter or model, not "gguf"/],
+      [
+        ['--run', whole, '--format', 'gguf', '--out', 'd'],
+        2,
+        /--format is buckets, tuples, adapter or model, not "gguf"/,
+      ],
       [['--run', 'nobody', '--format', 'model', '--out', 'e'], 2, /nobody/],
     ];
     for (const [args, expected, message] of cases) {
