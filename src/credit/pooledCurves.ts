@@ -251,6 +251,8 @@ function moveBackward(after: Weights, moves: Weights, allowed: Allowed): Weights
 /** Judges an episode by its own returns and by the moves of chances in its run. */
 export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveBounds): CurveJudgement {
   const likelihoods = normalizeLikelihoods(model, curve);
+  const before = forward(model, curve.names, likelihoods);
+  const after = backward(model, curve.names, likelihoods);
   const [start, later] = [stepBelow(bounds.start), stepBelow(bounds.later)];
   const low = reach(
     model,
@@ -261,9 +263,9 @@ export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveB
   );
   return {
     low: sum(low.at(-1) ?? new Float64Array(1)),
-    above: weighStartsBelow(model, curve, likelihoods),
+    above: weighStartsBelow(curve, before, after),
     lostMost: weighLargestLosses(model, curve, likelihoods),
-    lost: weighLossesAbove(model, curve, likelihoods, bounds.least),
+    lost: weighLossesAbove(model, curve, likelihoods, before, after, bounds.least),
   };
 }
 
@@ -332,10 +334,8 @@ function weighLargestLosses(model: CurveModel, curve: CurveCounts, likelihoods: 
 }
 
 /** Returns the probability that the chance at the start is below the recorded return. */
-function weighStartsBelow(model: CurveModel, { names, end }: CurveCounts, likelihoods: readonly Weights[]): number {
-  const before = forward(model, names, likelihoods)[0] ?? uniformWeights(PLACES);
-  const after = backward(model, names, likelihoods)[0] ?? uniformWeights(PLACES);
-  const start = normalizeWeights(multiplyWeights(before, after));
+function weighStartsBelow({ end }: CurveCounts, [before]: readonly Weights[], [after]: readonly Weights[]): number {
+  const start = normalizeWeights(multiplyWeights(before ?? uniformWeights(PLACES), after ?? uniformWeights(PLACES)));
   return start.reduce((total, one, step) => total + (step < Math.round(end * STEPS) ? one : 0), 0);
 }
 
@@ -344,10 +344,10 @@ function weighLossesAbove(
   model: CurveModel,
   { names, end }: CurveCounts,
   likelihoods: readonly Weights[],
+  before: readonly Weights[],
+  after: readonly Weights[],
   least: number,
 ): number[] {
-  const before = forward(model, names, likelihoods);
-  const after = backward(model, names, likelihoods);
   const steps = Math.ceil(least * STEPS - ROUNDING);
   return likelihoods.map((_, place) => {
     const here = before[place] ?? uniformWeights(PLACES);

@@ -41,7 +41,7 @@ export interface LevelFacts {
  * @param fanout f, by level
  * @param variances V, by level
  * @param twoLevel true for leave-one-out at two levels
- * @returns null for a level without credit: it has no siblings, and no level above has any
+ * @returns null for a level without credit: it has no siblings, and neither has a level above it
  */
 export function predictCreditVariances(
   fanout: readonly number[],

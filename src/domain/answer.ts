@@ -247,7 +247,8 @@ export function writeBlameSentence({
     case 'won': {
       const end = curve.at(-1)?.value ?? most;
       return start !== undefined && start.n > 0 && start.high < end && end < most
-        ? `The episode returned ${percent(end, most)} %, more than the team does on average (${formatChance(start, most)}): no message lost it. ${spent}`
+        ? `The episode returned ${percent(end, most)} %, more than the team does on average ` +
+            `(${formatChance(start, most)}): no message lost it. ${spent}`
         : 'The episode was not lost: choose a message of one that was.';
     }
     case 'rare':
@@ -456,7 +457,8 @@ export function writeCheckSentence(
   const { value, low, high, n } = difference;
   const name = `${verdict.slice(0, 1).toUpperCase()}${verdict.slice(1)}`;
   const fell = `the chance from here was ${share(then.value, most)} and is ${share(now.value, most)}`;
-  const size = `${formatPoints(value, most)} points [${formatPoints(low, most)}, ${formatPoints(high, most)}] in ${n} draws`;
+  const bounds = `[${formatPoints(low, most)}, ${formatPoints(high, most)}]`;
+  const size = `${formatPoints(value, most)} points ${bounds} in ${n} draws`;
   const message = ` Its message was said in ${then.said} of them, and is in ${now.said}.`;
   const others = differs.length === 0 ? '' : ` Changed since then: ${differs.join('; ')}.`;
   return `${name}: ${fell}, ${size}.${message}${others}`;

@@ -113,7 +113,8 @@ const state = toTwoLevelState(sums);
 const variances = estimateNestedVariances(sums);
 const scores = measureScores(all.flat(), roles.length);
 console.log(
-  `V ${variances.map((one) => one.toFixed(4)).join(', ')}; S by logits ${scores.map((one) => one.toFixed(2)).join(', ')}`,
+  `V ${variances.map((one) => one.toFixed(4)).join(', ')}; ` +
+    `S by logits ${scores.map((one) => one.toFixed(2)).join(', ')}`,
 );
 
 // |s|^2 by the parameters, of one message of each role in each tree.

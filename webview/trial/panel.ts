@@ -203,7 +203,8 @@ function createSidesTable({
       'p',
       { class: 'muted' },
       keepUnits(
-        `${count(difference.n)} pairs on ${count(problems.length)} of ${count(contexts)} problems; ${count(evaluatorCalls)} evaluator calls, ${duration(seconds)}.${unscored}`,
+        `${count(difference.n)} pairs on ${count(problems.length)} of ${count(contexts)} problems; ` +
+          `${count(evaluatorCalls)} evaluator calls, ${duration(seconds)}.${unscored}`,
       ),
     ),
   );

@@ -135,7 +135,9 @@ const RULES: readonly Rule[] = [
       }
       return methodReadsKey(method, 'credit.estimator') && predictsCredit(credit)
         ? null
-        : 'auto predicts the variance of method c3 with credit.estimator loo or loo_two_level, credit.lone_messages parent, and neither credit.common_random_numbers nor credit.group_normalise; change these, or choose nested.';
+        : 'auto predicts the variance of method c3 with credit.estimator loo or loo_two_level, ' +
+            'credit.lone_messages parent, and neither credit.common_random_numbers nor credit.group_normalise; ' +
+            'change these, or choose nested.';
     },
   },
   {

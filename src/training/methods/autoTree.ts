@@ -211,21 +211,33 @@ export function findAutoFault(settings: MethodSettings, protocol: Protocol): str
   const { name, rounds, occurrences } = protocol;
   const { evaluator_budget: budget, credit } = settings;
   if (rounds !== undefined) {
-    return `shape auto needs a protocol in which all messages come, in a known order, and ${name} unfolds in rounds; choose nested.`;
+    return (
+      'shape auto needs a protocol in which all messages come, in a known order, ' +
+      `and ${name} unfolds in rounds; choose nested.`
+    );
   }
   const blind = occurrences.find(({ position, ancestors }) => position > 0 && !ancestors.includes(position - 1));
   if (credit.merge_contexts && blind !== undefined) {
-    return `shape auto with credit.merge_contexts needs messages that see the one before them, and in the protocol ${name} that of ${blind.role} does not; set credit.merge_contexts: false, or choose nested.`;
+    return (
+      'shape auto with credit.merge_contexts needs messages that see the one before them, and in the protocol ' +
+      `${name} that of ${blind.role} does not; set credit.merge_contexts: false, or choose nested.`
+    );
   }
   const least = occurrences.map(() => 2);
   const needed = Math.max(countFanoutCalls(protocol, least), countLeaves(least));
   if (needed > budget) {
-    return `shape auto measures with at least [${least.join(', ')}], which needs an evaluator_budget of ${needed} with the protocol ${name}, and it is ${budget}; raise it, or choose spine_rho.`;
+    return (
+      `shape auto measures with at least [${least.join(', ')}], which needs an evaluator_budget of ${needed} ` +
+      `with the protocol ${name}, and it is ${budget}; raise it, or choose spine_rho.`
+    );
   }
   const trees = growTrees(settings, protocol, []);
   for (let count = 0; trees.next().done !== true; count++) {
     if (count === MOST_TREES) {
-      return `shape auto compares all trees, and evaluator_budget (${budget}) allows more than ${MOST_TREES} with the protocol ${name}; lower it, or choose nested.`;
+      return (
+        `shape auto compares all trees, and evaluator_budget (${budget}) allows more than ${MOST_TREES} ` +
+        `with the protocol ${name}; lower it, or choose nested.`
+      );
     }
   }
   return null;

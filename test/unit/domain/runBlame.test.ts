@@ -88,11 +88,13 @@ it('episodes that returned more than the team does on average are counted, and a
   const better = { ...none, rarelySolved: 2, nothingLost: 9, undecided: 4 };
   assert.equal(
     writeRunBlameSentence(better),
-    'Of 15 lost episodes 0 [0, 0] were within reach: they returned as much as the team does on average, or more. 6,400 calls, 40 s.',
+    'Of 15 lost episodes 0 [0, 0] were within reach: they returned as much as the team does on average, ' +
+      'or more. 6,400 calls, 40 s.',
   );
   assert.equal(
     describeReadEpisodes(better),
-    'Of 15 episodes that were read: 0 lost by one message, 0 by several together, 2 rarely solved by this team, 9 better than the team on average, 4 undecided.',
+    'Of 15 episodes that were read: 0 lost by one message, 0 by several together, ' +
+      '2 rarely solved by this team, 9 better than the team on average, 4 undecided.',
   );
   const point = { value: 1.2, low: 0.8, high: 1.6, n: 20, message: null, role: null, drop: null };
   const found = { verdict: 'won', message: null, messages: [], more: null, most: 2, evaluatorCalls: 40 } as const;

@@ -191,7 +191,7 @@ export function makeNamedFigures(
   // In percent of the highest return.
   const savedAt = ({ saved }: Named, place: number): number => 100 * mean(saved[place] ?? []);
   const savedBy = (chosen: readonly number[], one: Named): number =>
-    chosen.reduce((sum, part, place) => sum + (part === 0 ? 0 : part * savedAt(one, place)), 0);
+    chosen.reduce((sum, part, place) => sum + part * savedAt(one, place), 0);
   const savedByNamed = (one: Named): number => savedAt(one, one.place);
   const meanOrNone = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
   return [

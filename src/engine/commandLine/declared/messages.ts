@@ -124,7 +124,9 @@ export const TRY = {
     with: {
       kind: 'text',
       value: 'POLICY',
-      help: 'The other policy: a snapshot, a step, the folder of a model or of an adapter, or MODEL@ADDRESS of a server.',
+      help:
+        'The other policy: a snapshot, a step, the folder of a model or of an adapter, or MODEL@ADDRESS of ' +
+        'a server.',
     },
     prices: {
       kind: 'text',
