@@ -100,6 +100,7 @@ class Run {
         OTEL_EXPORTER_OTLP_ENDPOINT: `${base}/otlp`,
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${base}/otlp/v1/traces`,
         C3_RECORD_SCORE: `${base}/score`,
+        C3_QUESTION: question,
       },
     });
     runs.set(name, this);

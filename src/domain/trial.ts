@@ -20,6 +20,8 @@ export interface TeamChange {
   readonly policy: PolicyChange | null;
   /** Policies for single roles, which take precedence over `policy`. */
   readonly roles: Readonly<Record<string, PolicyChange>>;
+  /** Absolute path of the team file of another program; absent if the program stays. */
+  readonly team?: string;
 }
 
 /** A snapshot of the run, or the folder of another model. */
@@ -124,8 +126,9 @@ function describePolicyChange(policy: PolicyChange): string {
 }
 
 /** Describes a change in a few words: `another prompt of reasoner, temperature 0.5`. */
-export function describeTeamChange({ prompts, sampling, policy, roles }: TeamChange): string {
+export function describeTeamChange({ prompts, sampling, policy, roles, team }: TeamChange): string {
   return [
+    ...(team === undefined ? [] : [`team file ${team}`]),
     ...Object.keys(prompts).map((role) => `another prompt of ${role}`),
     ...DECODING.flatMap(({ key, of }) => (sampling[of] === undefined ? [] : [`${key} ${sampling[of]}`])),
     ...(policy === null ? [] : [describePolicyChange(policy)]),
@@ -306,4 +309,5 @@ export const isTeamChange = (value: unknown): value is TeamChange =>
   Object.values(value['sampling']).every((one) => typeof one === 'number') &&
   (value['policy'] === null || isPolicyChange(value['policy'])) &&
   isRecord(value['roles']) &&
-  Object.values(value['roles']).every(isPolicyChange);
+  Object.values(value['roles']).every(isPolicyChange) &&
+  (value['team'] === undefined || typeof value['team'] === 'string');

@@ -77,6 +77,7 @@ export async function tryCommand(given: Given<typeof TRY>, context: CommandConte
       only,
       spending: readSpendingOptions(given),
       ...(message !== null && { message }),
+      ...(given.team !== null && { team: resolve(context.folder, given.team) }),
     };
     await (policy === null
       ? tryOne(service, { ...settings, change }, given, context)
@@ -201,6 +202,7 @@ async function readChange(changes: readonly string[], reading: Reading): Promise
   const sampling: Partial<Record<keyof Sampling, number>> = {};
   const roles: Record<string, PolicyChange> = {};
   let policy: PolicyChange | null = null;
+  let team: string | undefined;
   for (const change of changes) {
     const [, key = '', value = ''] = /^([^=]+)=(.+)$/su.exec(change) ?? [];
     const [, role, what] = /^(.+)\.(prompt|snapshot|model|adapter|endpoint)$/u.exec(key) ?? [];
@@ -212,12 +214,14 @@ async function readChange(changes: readonly string[], reading: Reading): Promise
       roles[role] = readPolicyChange(key, value, reading);
     } else if (/^(?:snapshot|model|adapter|endpoint)$/u.test(key)) {
       policy = readPolicyChange(key, value, reading);
+    } else if (key === 'team') {
+      team = resolve(reading.folder, value);
     } else if (decoding === undefined) {
       throw new C3Error(
         'input',
         `--change ${JSON.stringify(toOneLine(change, SHOWN))} names nothing that can be changed; ` +
           `give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, adapter=, ` +
-          'endpoint=, ROLE.snapshot=, ROLE.model=, ROLE.adapter= or ROLE.endpoint=.',
+          'endpoint=, ROLE.snapshot=, ROLE.model=, ROLE.adapter=, ROLE.endpoint= or, for a recorded program, team=.',
       );
     } else {
       const number = parseDecodingNumber(decoding, value);
@@ -230,7 +234,7 @@ async function readChange(changes: readonly string[], reading: Reading): Promise
       sampling[decoding.of] = number;
     }
   }
-  return { prompts, sampling, policy, roles };
+  return { prompts, sampling, policy, roles, ...(team !== undefined && { team }) };
 }
 
 /** Returns the sentence, the cost, and the first cases whose outcome changed. */

@@ -79,6 +79,8 @@ export interface RecordedTeam {
   readonly timeLimit: number;
   /** The bundled team or the folder of the model that is served here for roles without a policy, or null. */
   readonly serve: string | null;
+  /** The roles that the file names. */
+  readonly roles: readonly string[];
   /** Returns the policy that answers for a role, if one is named. */
   readonly policyOf: (role: string) => ServedSettings | undefined;
   readonly evaluator: EvaluatorName;
@@ -148,6 +150,9 @@ export async function readTeam(path: string, agreed: string | null = null): Prom
     answer: parsed.data.answer,
     timeLimit: (parsed.data.time_limit ?? (program === undefined ? DRIVER_SECONDS : PROGRAM_SECONDS)) * 1000,
     serve: serve ?? null,
+    roles: [
+      ...new Set([...Object.keys(policies), ...(steps ?? []).flatMap((one) => ('role' in one ? [one.role] : []))]),
+    ],
     policyOf: (role) => asServed(Object.hasOwn(policies, role) ? policies[role] : policy),
     evaluator,
     temperature,

@@ -10,6 +10,7 @@ import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy, PolicyControl } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { growEpisodes } from '../../replay/episodes.ts';
+import type { EpisodeProgram } from '../../replay/program.ts';
 import { countCalls, findLeaves, computeReturn, type Branch, type TreeMessage } from '../../replay/tree.ts';
 import { addServerCosts, NO_SERVER_COST, type ServerCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -39,6 +40,8 @@ export interface Variant {
   readonly sampling: Sampling;
   /** Renders contexts for the policy. */
   readonly render: Renderer;
+  /** Decides the next step in the place of the protocol; absent for a team of a protocol. */
+  readonly program?: EpisodeProgram;
 }
 
 /** The settings that both teams share. */
@@ -79,10 +82,10 @@ export async function comparePairs(
   let [spent, used, masked] = [0, 0, 0];
   for (let block = 0; budget - used >= perPair; block++) {
     const count = Math.min(BLOCK, Math.floor((budget - used) / perPair));
-    const before = spent;
+    const [before, scored] = [spent, differences.length];
     for (const [times, members] of drawPlaces(places, ground.seed, block, count)) {
       const drawing = { members, times, scope: `try:${block}`, perPair };
-      const sides: TreeMessage[][] = [];
+      const sides: (TreeMessage | undefined)[][] = [];
       for (const [index, variant] of variants.entries()) {
         const side = index === 0 ? 'before' : 'after';
         const onCharge = (cost: ServerCost): void => {
@@ -91,21 +94,22 @@ export async function comparePairs(
         sides.push(await growAll(ground, variant, drawing, { signal: control.signal, onCharge }));
       }
       const [without = [], changed = []] = sides;
-      spent += [...without, ...changed].reduce((sum, root) => sum + countCalls(root), 0);
+      spent += [...without, ...changed].reduce((sum, root) => sum + (root ? countCalls(root) : 0), 0);
       tokens.before += without.reduce((sum, root) => sum + countTokens(root), 0);
       tokens.after += changed.reduce((sum, root) => sum + countTokens(root), 0);
       for (const [at, root] of without.entries()) {
         const [first, second] = [toTrialEpisode(root, ground), toTrialEpisode(changed[at], ground)];
-        if (first === null || second === null) {
+        if (root === undefined || first === null || second === null) {
           masked++;
           continue;
         }
+        const { problem } = root;
         const difference = second.return - first.return;
         differences.push(difference);
-        byProblem.set(root.problem, [...(byProblem.get(root.problem) ?? []), [first.return, second.return]]);
+        byProblem.set(problem, [...(byProblem.get(problem) ?? []), [first.return, second.return]]);
         const cases = difference > 0 ? won : lost;
         if (difference !== 0 && cases.length < MOST_CASES) {
-          cases.push({ question: root.problem.question, before: first, after: second });
+          cases.push({ question: problem.question, before: first, after: second });
         }
       }
     }
@@ -113,8 +117,8 @@ export async function comparePairs(
     used += Math.max(spent - before, 2 * count);
     control.onProgress(spent, budget);
     const { low, high } = computeDifferenceInterval(differences, span);
-    // If none of the first pairs could be scored, later ones will not be either.
-    if (low > 0 || high < 0 || differences.length === 0) {
+    // If none of these pairs could be scored, later ones will not be either.
+    if (low > 0 || high < 0 || differences.length === scored) {
       break;
     }
   }
@@ -176,15 +180,20 @@ interface Drawing {
   readonly perPair: number;
 }
 
-/** Samples one side of the pairs, with the other side's random numbers. No two episodes share any. */
-function growAll(
+/**
+ * Samples one side of the pairs, with the other side's random numbers. No two episodes share any.
+ * @returns the first message of each episode, `times` by member; undefined for an episode without
+ *   messages
+ */
+async function growAll(
   { evaluator, seed }: Ground,
-  { protocol, policy, sampling, render }: Variant,
+  { protocol, policy, sampling, render, program }: Variant,
   { members, times, scope, perPair }: Drawing,
   control: PolicyControl,
-): Promise<TreeMessage[]> {
-  return growEpisodes(
+): Promise<(TreeMessage | undefined)[]> {
+  const roots = await growEpisodes(
     {
+      ...(program !== undefined && { program }),
       protocol,
       render,
       policy,
@@ -200,11 +209,14 @@ function growAll(
     [times],
     control,
   );
+  const byProblem = Map.groupBy(roots, ({ problem }) => problem);
+  return members.flatMap(({ problem }) => Array.from({ length: times }, (_, at) => byProblem.get(problem)?.[at]));
 }
 
-function countTokens({ answer, children }: TreeMessage): number {
-  return answer.tokens.length + children.reduce((sum, child) => sum + countTokens(child), 0);
-}
+const countTokens = (root: TreeMessage | undefined): number =>
+  root === undefined
+    ? 0
+    : root.answer.tokens.length + root.children.reduce((sum, child) => sum + countTokens(child), 0);
 
 /** Returns the messages and the return of an episode, or null if it is masked. */
 function toTrialEpisode(root: TreeMessage | undefined, { bound, roles }: Ground): TrialEpisode | null {

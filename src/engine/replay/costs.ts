@@ -19,14 +19,19 @@ import {
 } from '../models/endpointCost.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 
-type Team = Omit<CostedTeam, 'spent'> & {
+/** The settings of a team that its costs depend on. */
+export type CostedSide = Omit<CostedTeam, 'spent'> & {
   readonly scorer?: Scorer | null;
   /** Roles whose servers are first probed for their capabilities. */
   readonly probed?: readonly string[];
 };
 
 /** Returns the cost-relevant settings of a run's team. @param limit replaces the configured limit */
-export const toCostedTeam = (recipe: StoredRecipe, protocol: Protocol, limit: CostedTeam['limit'] = {}): Team => ({
+export const toCostedTeam = (
+  recipe: StoredRecipe,
+  protocol: Protocol,
+  limit: CostedTeam['limit'] = {},
+): CostedSide => ({
   protocol,
   policies: recipe.config.policies,
   sampling: getRunSampling(recipe.config),
@@ -39,7 +44,7 @@ export function estimateCosts(
   store: StoreReader,
   message: FullMessage,
   asked: ReplayRequest,
-  team: Team,
+  team: CostedSide,
 ): readonly EndpointCost[] {
   const { run, position } = message;
   const answering = [...Object.values(team.policies ?? {}), team.scorer?.judge];
@@ -64,7 +69,7 @@ export function estimateTrialCosts(
   store: StoreReader,
   run: string,
   { episodes, bytes }: { readonly episodes: number; readonly bytes: number },
-  sides: readonly Team[],
+  sides: readonly CostedSide[],
 ): readonly EndpointCost[] {
   const costs = sides.flatMap((team) => {
     const costed = { ...team, spent: (role: string) => store.spent(run, role) };
@@ -96,7 +101,7 @@ export function countContextBytes(store: StoreReader, { id, context, problem }: 
 export function estimateSamplingCosts(
   store: StoreReader,
   replays: readonly Replay[],
-  team: Team,
+  team: CostedSide,
 ): readonly EndpointCost[] {
   const [first] = replays;
   if (first === undefined) {

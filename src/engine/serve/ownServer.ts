@@ -13,6 +13,8 @@ import { openServer, type Served } from './serve.ts';
 export interface ModelToServe {
   readonly folder: string;
   readonly name: string;
+  /** The folder of an adapter of the model, in PEFT's layout; absent for the model alone. */
+  readonly adapter?: string;
 }
 
 /** A server on this machine that answers clients with the key. */
@@ -37,10 +39,13 @@ export function findModelToServe(named: string, folder: string): ModelToServe {
  * Serves a model until it is disposed of.
  * @throws C3Error('model') if it cannot be loaded; CancelledError
  */
-export async function serveFolder({ folder, name }: ModelToServe, control: LoadControl = {}): Promise<Held<OwnServer>> {
+export async function serveFolder(
+  { folder, name, adapter }: ModelToServe,
+  control: LoadControl = {},
+): Promise<Held<OwnServer>> {
   const key = drawToken();
   await using holds = new Holds();
-  const model = await holds.take(takeLineModel(folder, null, control));
+  const model = await holds.take(takeLineModel(folder, adapter ?? null, control));
   const served = await holds.take(openServer(model, name, { port: 0, token: key }));
   const held = holds.move();
   return { ...served, key, [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };

@@ -218,7 +218,7 @@ export interface AssistantRunSearch {
   readonly words: string;
 }
 
-export interface TrialParams {
+export interface TrialParams extends Pick<ReplayParams, 'team'> {
   readonly run: string;
   readonly change: TeamChange;
   readonly problems: TrialProblems;

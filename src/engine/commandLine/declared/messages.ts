@@ -118,7 +118,7 @@ export const TRY = {
       help:
         'Changes one thing: ROLE.prompt=FILE, temperature=T, top_p=P, top_k=K, max_new_tokens=N, snapshot=ID|STEP, ' +
         'model=DIR, adapter=DIR or endpoint=MODEL@ADDRESS of a server for all roles, or ROLE.snapshot=ID|STEP, ' +
-        'ROLE.model=DIR, ROLE.adapter=DIR or ROLE.endpoint=MODEL@ADDRESS for one.',
+        'ROLE.model=DIR, ROLE.adapter=DIR or ROLE.endpoint=MODEL@ADDRESS for one. team=FILE tries another program.',
     },
     eachRole: { kind: 'flag', help: 'Tries the policy of --with for one role after another.' },
     with: {
@@ -136,6 +136,7 @@ export const TRY = {
         'Default: the prices of the same server in the configuration of the run.',
     },
     ...RUN_OR_NEWEST,
+    ...TEAM,
     ...ONLY,
     lost: { kind: 'flag', help: 'Tries the change on the lost problems alone.' },
     budget: {
@@ -151,6 +152,7 @@ export const TRY = {
   examples: [
     ['c3 try --change reasoner.prompt=better.txt', 'Measures another prompt for the reasoner.'],
     ['c3 try --each-role --with 0', 'Measures which role the weights of step 0 help most.'],
+    ['c3 try --team team.yaml --change team=new.yaml', 'Measures another version of a recorded program.'],
   ],
 } as const satisfies Declaration;
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { StoredRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { changeRecipe, readChangedServers } from '../../../../src/engine/replay/tryChange.ts';
+import { changeRecipe, readChangedServers } from '../../../../src/engine/replay/changedTeam.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 
 const SERVER = { endpoint: 'https://api.example.com/v1/', model_name: 'gpt-4.1' };

@@ -3,7 +3,6 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 
 export interface Asked {
   readonly body: Readonly<Record<string, unknown>>;
@@ -37,8 +36,13 @@ export const answerTo = (prompt: string, more: object = {}): string =>
     ...more,
   });
 
+/** What ends at some time, such as a test. */
+interface Ending {
+  readonly after: (end: () => void) => void;
+}
+
 /** Starts a server that is closed with its test. */
-export async function badServer(t: TestContext, behave: (server: BadServer) => Behaviour): Promise<BadServer> {
+export async function badServer(t: Ending, behave: (server: BadServer) => Behaviour): Promise<BadServer> {
   const seen = new Map<string, number>();
   let act: Behaviour = () => undefined;
   const server: Server = createServer((request, response) => {
