@@ -68,7 +68,17 @@ export class TrialPanel {
     );
   }
 
-  private head({ run, change, sentence, difference, prompt, isOnLost, isOpen, kept }: ShownTrial): HTMLElement {
+  private head({
+    run,
+    change,
+    sentence,
+    difference,
+    prompt,
+    isOnLost,
+    isOpen,
+    canKeep,
+    kept,
+  }: ShownTrial): HTMLElement {
     const act = (key: string, label: string, title: string, post: TrialToHost, primary = false): HTMLElement => {
       const element = button(label, () => this.host.post(post), { primary, title });
       element.setAttribute('data-key', key);
@@ -86,13 +96,15 @@ export class TrialPanel {
       h(
         'div',
         { class: 'trial-actions' },
-        act(
-          'keep',
-          'Keep',
-          'Writes the change into a configuration that you choose',
-          { type: 'keep' },
-          difference.low > 0,
-        ),
+        canKeep
+          ? act(
+              'keep',
+              'Keep',
+              'Writes the change into a configuration that you choose',
+              { type: 'keep' },
+              difference.low > 0,
+            )
+          : null,
         isOpen
           ? act('further', 'Try further', 'Repeats the trial on twice as many pairs', { type: 'further' }, true)
           : null,

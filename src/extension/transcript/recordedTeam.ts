@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { Uri, window, workspace } from 'vscode';
 import { IMPORTED } from '../../domain/episode.ts';
+import { RECORDED_ROUND } from '../../domain/evaluation.ts';
 import { chooseAnswerEvaluator } from '../../domain/problem.ts';
 import { readSmall, writeNew } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -25,6 +26,15 @@ export class RecordedTeam {
 
   constructor(services: Pick<Services, 'store' | 'programs'>) {
     this.services = services;
+  }
+
+  /** Returns the team file for a trial of a run, if it needs one. Returns null if the user canceled. */
+  async ofRun(run: string): Promise<{ readonly team?: string } | null> {
+    const [episode] =
+      this.services.store
+        .reader()
+        ?.episodes({ run, phase: 'evaluate', iteration: RECORDED_ROUND.iteration, offset: 0, limit: 1 }) ?? [];
+    return episode === undefined ? {} : this.of(episode.leaf);
   }
 
   /** Returns the team file for a replay of a message, if it needs one. Returns null if the user canceled. */

@@ -27,6 +27,8 @@ export interface ChangeQuestions {
   readonly snapshots: readonly string[];
   readonly askForModel: () => Promise<string | undefined>;
   readonly askForAdapter: () => Promise<string | undefined>;
+  /** Asks for the team file of another program; absent for a run with its own team. */
+  readonly askForProgram?: () => Promise<string | undefined>;
 }
 
 interface RoleItem extends QuickPickItem {
@@ -35,7 +37,7 @@ interface RoleItem extends QuickPickItem {
 }
 
 interface WhatItem extends QuickPickItem {
-  readonly what: 'prompt' | 'snapshot' | 'model' | 'adapter' | 'server' | (typeof DECODING)[number];
+  readonly what: 'program' | 'prompt' | 'snapshot' | 'model' | 'adapter' | 'server' | (typeof DECODING)[number];
 }
 
 /** Maximum length of a prompt beside its role, in characters. */
@@ -61,6 +63,10 @@ export async function askForChange(
   switch (what) {
     case undefined:
       return undefined;
+    case 'program': {
+      const team = await questions.askForProgram?.();
+      return team === undefined ? undefined : { change: { ...NO_CHANGE, team } };
+    }
     case 'prompt':
       return role === null ? undefined : { promptOf: role };
     case 'snapshot': {
@@ -91,7 +97,7 @@ const createPolicyChange = (role: string | null, policy: PolicyChange): TeamChan
   ...(role === null ? { policy } : { roles: { [role]: policy } }),
 });
 
-async function askForRole({ roles }: ChangeQuestions): Promise<string | null | undefined> {
+async function askForRole({ roles, askForProgram }: ChangeQuestions): Promise<string | null | undefined> {
   const items: RoleItem[] = [
     ...roles.map(({ name, prompt }): RoleItem => ({
       label: withoutIcons(name),
@@ -100,7 +106,10 @@ async function askForRole({ roles }: ChangeQuestions): Promise<string | null | u
     })),
     {
       label: 'The whole team',
-      description: 'temperature and the rest of the decoding, snapshot, model, adapter, server',
+      description:
+        askForProgram === undefined
+          ? 'temperature and the rest of the decoding, snapshot, model, adapter, server'
+          : 'another program, temperature and the rest of the decoding, model, adapter, server',
       role: null,
     },
   ];
@@ -112,10 +121,15 @@ async function askForRole({ roles }: ChangeQuestions): Promise<string | null | u
   return chosen?.role;
 }
 
-async function askForWhat({ sampling }: ChangeQuestions, role: string | null): Promise<WhatItem['what'] | undefined> {
+async function askForWhat(
+  { sampling, askForProgram }: ChangeQuestions,
+  role: string | null,
+): Promise<WhatItem['what'] | undefined> {
   const whose = role === null ? 'for the whole team' : `for ${withoutIcons(role)} alone`;
   const policies: WhatItem[] = [
-    { label: 'Snapshot', description: `another step of the run answers ${whose}`, what: 'snapshot' },
+    ...(askForProgram === undefined
+      ? [{ label: 'Snapshot', description: `another step of the run answers ${whose}`, what: 'snapshot' } as const]
+      : []),
     { label: 'Model', description: `another model folder answers ${whose}`, what: 'model' },
     { label: 'Adapter', description: `an adapter of the run's model answers ${whose}`, what: 'adapter' },
     { label: 'Server', description: `a model of an OpenAI-compatible server answers ${whose}`, what: 'server' },
@@ -123,6 +137,9 @@ async function askForWhat({ sampling }: ChangeQuestions, role: string | null): P
   const items: WhatItem[] =
     role === null
       ? [
+          ...(askForProgram === undefined
+            ? []
+            : [{ label: 'Program', description: 'a team file with another version of it', what: 'program' } as const]),
           ...DECODING.map((decoding): WhatItem => ({
             label: LABELS[decoding.key],
             description: `${decoding.key}, now ${sampling[decoding.of] ?? 'unknown'}`,

@@ -22,6 +22,8 @@ export interface KeptTrial {
   /** The problems of the trial; absent for all, as in trials of earlier versions. */
   readonly problems?: TrialProblems;
   readonly trial: Trial;
+  /** The team file of a run that was recorded elsewhere. */
+  readonly team?: string;
   /** The configuration into which the change was written, or null. */
   readonly kept: string | null;
 }
@@ -38,6 +40,7 @@ const isKeptTrial = (value: unknown): value is KeptTrial =>
   typeof value['budget'] === 'number' &&
   (value['problems'] === undefined || value['problems'] === 'all' || value['problems'] === 'lost') &&
   isTrial(value['trial']) &&
+  (value['team'] === undefined || typeof value['team'] === 'string') &&
   (value['kept'] === null || typeof value['kept'] === 'string');
 
 export class LastTrial {

@@ -20,10 +20,7 @@ interface RunRows {
 /** Returns the reason why no change of a run's team can be tried, or null if one can. */
 export function findRunFault(reader: RunRows, run: string): string | null {
   const { title, method } = reader.run(run);
-  if (method === IMPORTED) {
-    return `The run "${title}" was recorded elsewhere; a change is tried on runs whose team is known here.`;
-  }
-  return reader.evaluations(run).length === 0
+  return method !== IMPORTED && reader.evaluations(run).length === 0
     ? `The run "${title}" has no evaluation, and a change is tried on its problems; choose another run.`
     : null;
 }

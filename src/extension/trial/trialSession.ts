@@ -76,6 +76,7 @@ function toShownTrial(last: KeptTrial): ShownTrial {
     prompt: findPromptRole(last),
     isOnLost: last.problems === 'lost',
     isOpen: n > 0 && low <= 0 && high >= 0,
+    canKeep: last.team === undefined,
     kept: last.kept,
   };
 }

@@ -19,6 +19,8 @@ import {
   type FileSystemProvider,
   type TextDocument,
 } from 'vscode';
+import { IMPORTED } from '../../domain/episode.ts';
+import { RECORDED_ROUND } from '../../domain/evaluation.ts';
 import {
   NO_CHANGE,
   readRecordedSampling,
@@ -27,6 +29,7 @@ import {
   type Trial,
   type TrialProblems,
 } from '../../domain/trial.ts';
+import { readContextText } from '../../logs/contextForm.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { TRIAL_PANEL, type TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
@@ -41,6 +44,7 @@ import { createSourceUri } from '../documents/documents.ts';
 import { FlatFiles } from '../documents/flatFiles.ts';
 import { askForModelFolder } from '../model/chooseModel.ts';
 import type { Services } from '../services.ts';
+import { RecordedTeam } from '../transcript/recordedTeam.ts';
 import { confirmCosts } from '../webview/confirmCosts.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { askForChange } from './askForChange.ts';
@@ -59,11 +63,16 @@ import { TrialSession } from './trialSession.ts';
 
 /** Maximum length of a question in the title of its diff, in characters. */
 const TITLE = 60;
+/** Evaluator calls of a trial of a recorded program, which may start once for each episode. */
+const RECORDED_BUDGET = 200;
+/** Recorded episodes that are searched for a message of a role. */
+const EPISODES_READ = 100;
 
 export class Trials {
   private readonly disposables = new Disposables();
   private readonly services: Services;
   private readonly last: LastTrial;
+  private readonly recorded: RecordedTeam;
   private readonly panel: SinglePanel<typeof TRIAL_PANEL, TrialFromHost, KeptTrial, TrialSession>;
   /** True while a change is being tried. */
   private isTrying = false;
@@ -71,6 +80,7 @@ export class Trials {
   constructor(services: Services, keeper: ListKeeper) {
     this.services = services;
     this.last = new LastTrial(keeper);
+    this.recorded = new RecordedTeam(services);
     this.disposables.add(registerPrompts(new PromptDrafts(keeper), (place) => this.ownPrompt(place)));
     this.panel = new SinglePanel(
       TRIAL_PANEL,
@@ -79,7 +89,8 @@ export class Trials {
         new TrialSession(opening, page, {
           openCase,
           keep: (last) => this.keep(last),
-          tryAgain: (last, budget, problems) => this.tryChange(last.trial.run, last.change, budget, problems),
+          tryAgain: ({ trial, change, team }, budget, problems) =>
+            this.tryChange(trial.run, change, budget, problems, team),
           editPrompt: (run, role) => this.openPrompt({ run, role }),
         }),
     );
@@ -141,15 +152,14 @@ export class Trials {
         snapshots: reader.snapshotsOfRun(run).map(({ id }) => id),
         askForModel: () => askForModelFolder(this.services.modelFolders),
         askForAdapter: () => askForFolder('Choose adapter'),
+        ...(this.isRecorded(run) && { askForProgram: askForTeamFile }),
       },
       role,
     );
     if (asked === undefined) {
       return;
     }
-    await ('promptOf' in asked
-      ? this.openPrompt({ run, role: asked.promptOf })
-      : this.tryChange(run, asked.change, TRIAL_BUDGET.usual));
+    await ('promptOf' in asked ? this.openPrompt({ run, role: asked.promptOf }) : this.tryChange(run, asked.change));
   }
 
   /**
@@ -165,12 +175,12 @@ export class Trials {
     const prompt = normalizePrompt(document.getText(), own);
     const fault =
       findRunFault(this.reader(), run) ??
-      (await loadService()).promptFault(await this.team(run), role, prompt) ??
+      (this.isRecorded(run) ? null : (await loadService()).promptFault(await this.team(run), role, prompt)) ??
       (prompt === own ? `The prompt of ${role} is the same as in the run: change it first.` : null);
     if (fault !== null) {
       throw new C3Error('input', fault);
     }
-    await this.tryChange(run, { ...NO_CHANGE, prompts: { [role]: prompt } }, TRIAL_BUDGET.usual);
+    await this.tryChange(run, { ...NO_CHANGE, prompts: { [role]: prompt } });
   }
 
   /** Compares a prompt with that of its run. */
@@ -192,8 +202,9 @@ export class Trials {
   private async tryChange(
     run: string,
     change: TeamChange,
-    budget: number,
+    budget: number = this.isRecorded(run) ? RECORDED_BUDGET : TRIAL_BUDGET.usual,
     problems: TrialProblems = 'all',
+    team?: string,
   ): Promise<void> {
     if (this.isTrying) {
       throw new C3Error('input', 'A change is being tried already: wait for it, or cancel it.');
@@ -201,13 +212,17 @@ export class Trials {
     this.isTrying = true;
     try {
       const { title } = this.reader().run(run);
+      const named = team === undefined ? await this.recorded.ofRun(run) : { team };
+      if (named === null) {
+        return;
+      }
       const most = Math.min(budget, TRIAL_BUDGET.most);
-      const trial = await this.tried({ run, change, problems, budget: most, ...readSpendingLimit() });
+      const trial = await this.tried({ run, change, problems, budget: most, ...named, ...readSpendingLimit() });
       if (trial === null) {
         return;
       }
       const number = (this.last.value?.number ?? 0) + 1;
-      const last = { number, title, change, budget: most, problems, trial, kept: null };
+      const last = { number, title, change, budget: most, problems, trial, ...named, kept: null };
       await this.last.set(last);
       this.panel.open(last);
     } catch (error) {
@@ -259,7 +274,11 @@ export class Trials {
     if (found === undefined) {
       throw new C3Error('input', `The team of this run has no role ${role}.`);
     }
-    return found.prompt;
+    return this.isRecorded(run) ? readSystemMessage(this.reader(), run, role) : found.prompt;
+  }
+
+  private isRecorded(run: string): boolean {
+    return this.reader().run(run).method === IMPORTED;
   }
 
   private async team(run: string): Promise<NonNullable<ReturnType<Service['runTeam']>>> {
@@ -277,6 +296,29 @@ export class Trials {
     }
     return reader;
   }
+}
+
+/** Asks for the team file of another program. */
+async function askForTeamFile(): Promise<string | undefined> {
+  const chosen = await window.showOpenDialog({
+    title: 'Team file of the other program',
+    openLabel: 'Try',
+    filters: { 'Team files': ['yaml', 'yml', 'json'] },
+  });
+  return chosen?.[0]?.fsPath;
+}
+
+/** Returns the system message of a recorded request of a role, or an empty text if it has none. */
+function readSystemMessage(reader: StoreReader, run: string, role: string): string {
+  const { iteration } = RECORDED_ROUND;
+  for (const { leaf } of reader.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: EPISODES_READ })) {
+    const said = reader.chain(leaf).findLast((message) => message.role === role);
+    if (said !== undefined) {
+      const messages = readContextText(reader.fullMessage(said.id).context) ?? [];
+      return messages.find((message) => message.role === 'system')?.text ?? '';
+    }
+  }
+  return '';
 }
 
 /** Shows both sides of a pair in the diff editor. */

@@ -24,6 +24,8 @@ export interface ShownTrial extends Omit<Trial, 'cases' | 'run'> {
   readonly isOnLost: boolean;
   /** True if more pairs may decide it. */
   readonly isOpen: boolean;
+  /** True if a configuration can have the change. */
+  readonly canKeep: boolean;
   /** The file in which the change was kept, or null if it was not kept. */
   readonly kept: string | null;
 }

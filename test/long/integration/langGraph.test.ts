@@ -1,8 +1,10 @@
 /** From a folder with nothing but a program of LangGraph to the message that lost its episode. */
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { assertFolder, beginSearch, FOLDER } from '../../integration/langGraph.ts';
+import { answerPath } from '../../integration/pathDialog.ts';
 import { assertQuiet, paneReady, reading } from '../../integration/team.ts';
 
 const MOST_ACTIONS = 10;
@@ -35,6 +37,21 @@ scenario(
       ['planner'],
     );
     assertFolder(workbench);
+
+    // Whether a change of the program's models helps: with one token each, nobody can solve it.
+    const { page, folder } = workbench;
+    await workbench.runCommandAndPick('C3: Try a change', 'The whole team', 'Longest message');
+    await workbench.answer('1');
+    await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Choose Team File' }).click();
+    await answerPath(workbench, 'Team file of the recorded agents', 'Replay', join(folder, 'team.yaml'));
+    await workbench.notification(/Trying the change: \d+ of at most 200 calls/u).waitFor({ timeout: 120_000 });
+    await workbench.notification('Trying the change').waitFor({ state: 'hidden', timeout: 600_000 });
+    const trial = await workbench.webview('Trial');
+    await trial.getByRole('heading', { level: 1, name: /^The change harms: / }).waitFor();
+    // No configuration can have it.
+    await trial.getByRole('button', { name: 'Try on lost problems' }).waitFor();
+    assert.equal(await trial.getByRole('button', { name: 'Keep' }).count(), 0);
+    await workbench.screenshot('langgraph-tried');
     assertQuiet(workbench);
   },
 );
