@@ -26,6 +26,8 @@ export interface DetectedEpisode {
   readonly gold: string;
   /** From the root to the leaf. */
   readonly messages: readonly EpisodeMessage[];
+  /** True if the messages are the votes of roles that do not see each other: each is an answer, and none is a plan. */
+  readonly isVote: boolean;
   /** Null if the evaluator failed. */
   readonly return: number | null;
   /** The evaluator's rule. */
@@ -57,7 +59,8 @@ export function detectFindings(episode: DetectedEpisode): Finding[] {
   if (last === undefined) {
     return [];
   }
-  const plan = episode.messages.length > 1 ? episode.messages[0] : undefined;
+  const plan = episode.messages.length > 1 && !episode.isVote ? episode.messages[0] : undefined;
+  const answers = episode.isVote ? episode.messages : [last];
   const finding = (name: DetectorName, [present, evidence]: Judgement, message = last.id): Finding => ({
     name,
     present,
@@ -65,8 +68,8 @@ export function detectFindings(episode: DetectedEpisode): Finding[] {
     evidence,
   });
   return [
-    finding('no final answer', detectNoAnswer(episode, last.text)),
-    finding('malformed answer', detectMalformed(last.text)),
+    finding('no final answer', detectNoAnswer(episode, answers)),
+    finding('malformed answer', detectMalformed(answers)),
     detectTruncated(episode.messages, last.id),
     finding('plan ignored', detectIgnoredPlan(episode, plan), plan?.id),
     finding('plan leaks the answer', detectPlanLeak(episode, plan), plan?.id),
@@ -83,19 +86,31 @@ export function detectFindings(episode: DetectedEpisode): Finding[] {
 
 type Judgement = readonly [present: boolean | null, evidence: string];
 
-function detectNoAnswer({ rule }: DetectedEpisode, text: string): Judgement {
-  const { answer, rule: where } = extractAnswer(text);
+const NO_PLAN = 'Not measured: no message of the episode is a plan for another one.';
+
+/** @param answers the last message, or all votes */
+function detectNoAnswer({ rule, isVote }: DetectedEpisode, answers: readonly EpisodeMessage[]): Judgement {
   // Code is scored by its tests and states no answer.
   if (/test|assert|python/iu.test(rule)) {
     return [null, `Not measured: the evaluator (${rule}) reads no stated answer.`];
   }
-  return answer === null
-    ? [true, `No marked answer (#### x, \\boxed{x}, "answer is x") in ${quoteEvidence(text)}.`]
-    : [false, `The answer ${quoteEvidence(answer)} is at the ${where}.`];
+  for (const { text } of answers) {
+    const { answer, rule: where } = extractAnswer(text);
+    if (answer !== null) {
+      return [false, `The answer ${quoteEvidence(answer)} is at the ${where}.`];
+    }
+  }
+  const where = `${isVote ? 'any vote, the last one ' : ''}${quoteEvidence(answers.at(-1)?.text ?? '')}`;
+  return [true, `No marked answer (#### x, \\boxed{x}, "answer is x") in ${where}.`];
 }
 
 /** Detects an answer that cannot be read: a mark without content, or a box that is never closed. */
-function detectMalformed(text: string): Judgement {
+function detectMalformed(answers: readonly EpisodeMessage[]): Judgement {
+  const judged = answers.map(({ text }) => judgeMark(text));
+  return judged.find(([present]) => present === true) ?? judged[0] ?? [false, 'No answer was begun.'];
+}
+
+function judgeMark(text: string): Judgement {
   const line = text.slice(text.lastIndexOf('####') + 4).split('\n', 1)[0] ?? '';
   if (/####(?!#)/u.test(text) && tidyAnswer(line) === '') {
     return [true, 'The mark #### stands with nothing behind it.'];
@@ -123,7 +138,7 @@ function detectTruncated(messages: readonly EpisodeMessage[], last: number): Fin
 
 function detectIgnoredPlan({ emptied }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
   if (plan === undefined) {
-    return [null, 'Not measured: the episode has one message and no plan.'];
+    return [null, NO_PLAN];
   }
   if (emptied === null || emptied.length === 0) {
     return [null, `Not measured: replay the plan with an empty text, \`c3 replay ${plan.id} --text ""\`.`];
@@ -146,7 +161,7 @@ function detectIgnoredPlan({ emptied }: DetectedEpisode, plan: EpisodeMessage | 
 
 function detectPlanLeak({ gold, question }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
   if (plan === undefined) {
-    return [null, 'Not measured: the episode has one message and no plan.'];
+    return [null, NO_PLAN];
   }
   if (gold.trim() === '') {
     return [null, 'Not measured: the problem has no answer.'];

@@ -7,10 +7,13 @@ import { fUpperTail } from '../credit/studentT.ts';
 import type { Alternative, BucketView } from '../domain/replay.ts';
 import {
   ALL_SUCCEEDED,
+  PRECEDENCE,
   TAXONOMY_THRESHOLDS,
   UNCLASSIFIED,
   type TaxonomyCase,
+  type TaxonomyClassName,
   type TaxonomyThresholds,
+  type UnmeasuredClasses,
   type VerdictName,
 } from '../domain/taxonomy.ts';
 import { isSolved } from '../shared/credit/returns.ts';
@@ -241,6 +244,18 @@ function describeVerdictReason(
   }
 }
 
+/** Returns what the returns of the buckets cannot decide. A class that it names has no bucket, but is not absent. */
+export function findUnmeasured(studies: readonly Pick<BucketStudy, 'compared'>[]): UnmeasuredClasses {
+  const all = studies.flatMap(({ compared }) => compared ?? []);
+  const measured: Readonly<Record<TaxonomyClassName, boolean>> = {
+    'Misleading Plan': all.length > 0,
+    'Evaluator Ambiguity': all.length > 0,
+    'Successful Credit Shift': all.some(({ shift }) => shift !== null),
+    'Over-Coupling': all.some(({ variance }) => variance !== null),
+  };
+  return { alone: studies.length - all.length, classes: PRECEDENCE.filter((name) => !measured[name]) };
+}
+
 /** Describes the evidence of a verdict: the reason, then the returns, their cost, and the means. */
 export function describeEvidence(bucket: TaxonomyBucket, { reason }: Verdict): string {
   return `${reason()}; ${describeReturns(bucket)}.`;
@@ -351,11 +366,13 @@ function describeReturns(bucket: TaxonomyBucket): string {
   const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
   const masked = sum(aggregates.map((one) => one.masked));
   return (
-    `n=${sum(aggregates.map((one) => one.count))} returns of ${bucket.alternatives.length} alternatives` +
-    `${masked === 0 ? '' : `, ${masked} masked`}, ${sum(bucket.alternatives.map((one) => one.evaluatorCalls))} evaluator calls` +
-    `; mean returns ${means.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
+    `n=${plural(sum(aggregates.map((one) => one.count)), 'return')} of ${plural(bucket.alternatives.length, 'alternative')}` +
+    `${masked === 0 ? '' : `, ${masked} masked`}, ${plural(sum(bucket.alternatives.map((one) => one.evaluatorCalls)), 'evaluator call')}` +
+    `; mean ${means.length === 1 ? 'return' : 'returns'} ${means.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
   );
 }
+
+const plural = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 function formatThreeDecimals(value: number): string {
   return String(Number(value.toFixed(3)));

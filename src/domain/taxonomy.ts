@@ -179,6 +179,33 @@ export const NOTE_LIMIT = 2000;
 /** The author of labels in a workspace. */
 export const LABEL_AUTHOR = 'you';
 
+/** What the returns of a run's buckets cannot decide. */
+export interface UnmeasuredClasses {
+  /** Buckets with fewer than two messages that have a return. */
+  readonly alone: number;
+  /** Classes whose rule no bucket can decide, in order of precedence. */
+  readonly classes: readonly TaxonomyClassName[];
+}
+
+/** Describes what is not measured in up to two sentences, or returns null if every rule can be decided everywhere. */
+export function describeUnmeasured({ alone, classes }: UnmeasuredClasses): string | null {
+  const several = classes.length > 1;
+  const parts = [
+    ...(alone === 0
+      ? []
+      : [
+          `${alone} ${alone === 1 ? 'bucket has' : 'buckets have'} fewer than two messages with a return, so that nothing is compared there.`,
+        ]),
+    // Without any comparison, the first sentence is the whole reason.
+    ...(classes.length === 0 || classes.length === PRECEDENCE.length
+      ? []
+      : [
+          `${classes.join(' and ')} ${several ? 'are' : 'is'} not measured: ${several ? 'they need' : 'it needs'} several replays of each message; c3 diagnose --sample adds them.`,
+        ]),
+  ];
+  return parts.length === 0 ? null : parts.join(' ');
+}
+
 /** The user's label of a case. An empty name withdraws the label before it. */
 export interface CaseLabel {
   readonly name: string;
@@ -300,6 +327,7 @@ export interface TaxonomyView {
   /** In the order of VERDICTS, over all buckets regardless of the filter. */
   readonly counts: readonly VerdictCount[];
   readonly leftOut: LeftOutBuckets;
+  readonly unmeasured: UnmeasuredClasses;
   /** Buckets that have another class with the paper's thresholds. */
   readonly changed: number;
   readonly roles: readonly string[];

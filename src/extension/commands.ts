@@ -40,7 +40,7 @@ import { findMessage } from './transcript/findMessage.ts';
 import { loadProtocolReader } from './transcript/message/protocolReader.ts';
 import { findTranscriptTarget } from './transcript/reading/transcriptOutline.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
-import { openEpisodesPanel, requireReader, findRunInFront, type Views } from './views.ts';
+import { openEpisodesPanel, requireReader, findRunInFront, findRunToChart, type Views } from './views.ts';
 
 /** Commands that do not read the store. The others wait until the store has been examined. */
 const WITHOUT_STORE: ReadonlySet<string> = new Set([
@@ -92,7 +92,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openEpisodes': (argument) => openEpisodes(views, argument),
     'c3.openRunsTable': (argument) => views.runsTable.open(readRunArgument(argument) ?? null),
     'c3.openDashboard': (argument) =>
-      views.dashboard.open(readRunArgument(argument) ?? findRunInFront(views) ?? services.runs.current?.run ?? null),
+      views.dashboard.open(readRunArgument(argument) ?? findRunToChart(views) ?? services.runs.current?.run ?? null),
     'c3.findLosses': async (argument) => {
       const run =
         readRunArgument(argument) ?? findRunInFront(views) ?? requireReader(services).runs(0, 1)[0]?.id ?? null;

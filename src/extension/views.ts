@@ -44,7 +44,12 @@ export function openEpisodesPanel({ tree, episodes }: Views, run: string | undef
 }
 
 /** Returns the run of the active panel, or null if no panel of C3 is active. */
-export function findRunInFront({ episodes, transcripts, taxonomies }: Views): string | null {
+export function findRunInFront(views: Views): string | null {
+  return views.dashboard.runInFront ?? findRunToChart(views);
+}
+
+/** Returns the run of the active panel if that is not the dashboard, which then shows the run in progress. */
+export function findRunToChart({ episodes, transcripts, taxonomies }: Views): string | null {
   return episodes.runInFront ?? transcripts.runInFront ?? taxonomies.runInFront;
 }
 

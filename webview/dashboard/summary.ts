@@ -34,7 +34,7 @@ export function describeRunProgress({ run, live }: DashboardSnapshot): string {
 export function outcomeTable({ runs: [shown] }: View): HTMLElement {
   return h(
     'table',
-    { class: 'outcome' },
+    { class: 'outcome stacked' },
     h('caption', {}, 'Outcome'),
     h(
       'thead',

@@ -185,7 +185,7 @@ function alternativeTable(alternatives: readonly CaseAlternative[], actions: Cas
       h('td', { class: 'number' }, count(evaluatorCalls)),
     );
   });
-  return h('table', { class: 'alternatives' }, head, h('tbody', {}, ...rows));
+  return h('table', { class: 'alternatives stacked' }, head, h('tbody', {}, ...rows));
 }
 
 /** Formats returns in order. Equal neighbors are grouped: `3 × 1`. */

@@ -3,13 +3,14 @@
 import {
   CHANCE_MEANING,
   describeLeftOut,
+  describeUnmeasured,
   VERDICT_MEANING,
   VERDICTS,
   type TaxonomyView,
   type VerdictName,
 } from '../../src/domain/taxonomy.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
-import { count } from '../common/format.ts';
+import { count, NOT_MEASURED } from '../common/format.ts';
 import {
   formatCountByChance,
   describeCountChange,
@@ -35,7 +36,7 @@ export class ClassTable {
   readonly element: HTMLElement;
   private readonly caption = h('caption', { class: 'counted' });
   private readonly total = h('td', { class: 'number' });
-  private readonly leftOut = h('p', { class: 'muted left-out' });
+  private readonly notes = h('div', { class: 'class-notes muted' });
   private readonly rows: readonly Row[];
 
   /** @param choose called with the class that is clicked */
@@ -43,7 +44,7 @@ export class ClassTable {
     this.rows = VERDICTS.map((name) => createClassRow(name, choose));
     const table = h(
       'table',
-      { class: 'classes' },
+      { class: 'classes stacked' },
       this.caption,
       h(
         'thead',
@@ -65,20 +66,22 @@ export class ClassTable {
         h('tr', {}, h('th', { scope: 'row' }, 'All buckets'), this.total, h('td', {}), h('td', {}), h('td', {})),
       ),
     );
-    this.element = h('div', {}, table, this.leftOut);
+    this.element = h('div', {}, table, this.notes);
   }
 
-  update({ counts, buckets, thresholds, leftOut }: TaxonomyView, chosen: VerdictName | null): void {
+  update({ counts, buckets, thresholds, leftOut, unmeasured }: TaxonomyView, chosen: VerdictName | null): void {
     this.caption.textContent = describeThresholds(thresholds);
     this.total.textContent = count(buckets);
-    this.leftOut.textContent = describeLeftOut(leftOut) ?? '';
+    const notes = [describeUnmeasured(unmeasured), describeLeftOut(leftOut)];
+    replace(this.notes, ...notes.filter((note) => note !== null).map((note) => h('p', {}, note)));
     for (const row of this.rows) {
       const found = counts.find(({ name }) => name === row.name) ?? { count: 0, published: 0, chance: null };
       row.element.classList.toggle('chosen', chosen === row.name);
       row.choose.setAttribute('aria-pressed', String(chosen === row.name));
       row.rule.textContent = describeClassRule(row.name, thresholds) ?? '';
       row.count.classList.toggle('moved', found.count !== found.published);
-      const words = formatCountChange(found.published, found.count);
+      const isUnmeasured = unmeasured.classes.some((name) => name === row.name);
+      const words = isUnmeasured ? NOT_MEASURED : formatCountChange(found.published, found.count);
       if (found.count === found.published) {
         row.count.textContent = words;
       } else {
@@ -88,8 +91,9 @@ export class ClassTable {
           h('span', { class: 'for-readers' }, describeCountChange(found.published, found.count)),
         );
       }
-      row.chance.textContent = found.chance === null ? '' : formatCountByChance(found.chance);
-      row.share.textContent = formatBucketShare(found.count, buckets);
+      row.chance.textContent = isUnmeasured || found.chance === null ? '' : formatCountByChance(found.chance);
+      row.share.textContent = isUnmeasured ? '' : formatBucketShare(found.count, buckets);
+      row.bar.hidden = isUnmeasured;
       row.bar.style.width = `${buckets === 0 ? 0 : (100 * found.count) / buckets}%`;
     }
   }

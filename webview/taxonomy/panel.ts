@@ -361,7 +361,7 @@ class Findings {
     );
     const table = h(
       'table',
-      {},
+      { class: 'stacked' },
       caption,
       head,
       h(

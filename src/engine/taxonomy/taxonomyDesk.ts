@@ -46,5 +46,6 @@ export class TaxonomyDesk {
 }
 
 async function readRun(store: StoreReader, run: string, protocol: Protocol): Promise<ReadRun> {
-  return studyRun(await readBuckets(store, run, protocol), await readDetectorReports(store, run));
+  const cases = await readBuckets(store, run, protocol);
+  return studyRun(cases, await readDetectorReports(store, run, cases.isVote));
 }

@@ -5,7 +5,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detectFindings, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
-import { listCases, classifyStudy } from '../../diagnostics/taxonomy.ts';
+import { classifyStudy, findUnmeasured, listCases } from '../../diagnostics/taxonomy.ts';
 import { countByChance } from '../../diagnostics/taxonomyChance.ts';
 import { measureSavedShares } from '../../diagnostics/taxonomySaved.ts';
 import type { Episode } from '../../domain/episode.ts';
@@ -15,6 +15,7 @@ import {
   CHANCE_MEANING,
   formatChanceCount,
   describeLeftOut,
+  describeUnmeasured,
   PRECEDENCE,
   SAVED_MEANING,
   describeSavedShare,
@@ -32,6 +33,7 @@ import {
   type TaxonomyClass,
   type TaxonomyClassName,
   type TaxonomyThresholds,
+  type UnmeasuredClasses,
   type VerdictName,
 } from '../../domain/taxonomy.ts';
 import { toHeadlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
@@ -62,6 +64,7 @@ export interface TaxonomyReport {
   readonly unclassified: number;
   readonly buckets: number;
   readonly leftOut: LeftOutBuckets;
+  readonly unmeasured: UnmeasuredClasses;
   readonly thresholds: TaxonomyThresholds;
   /** Order in which the rules are tried. The first match decides. */
   readonly precedence: readonly TaxonomyClassName[];
@@ -78,10 +81,14 @@ const LISTED = 50;
 /** Episodes to search before other work gets its turn. */
 const TURN = 50;
 
-/** Reports the deterministic findings in a run's last episodes. */
+/**
+ * Reports the deterministic findings in a run's last episodes.
+ * @param isVote true if the messages of an episode are votes
+ */
 export async function readDetectorReports(
   store: StoreReader,
   run: string,
+  isVote: boolean,
 ): Promise<{ readonly detectors: readonly DetectorReport[]; readonly episodes: number }> {
   const episodes = readLastEpisodes(store, run);
   const findings: { readonly episode: Episode; readonly found: readonly Finding[] }[] = [];
@@ -90,7 +97,7 @@ export async function readDetectorReports(
     if (index % TURN === 0) {
       await setImmediate();
     }
-    findings.push({ episode, found: detectFindings(toDetectedEpisode(store, episode)) });
+    findings.push({ episode, found: detectFindings(toDetectedEpisode(store, episode, isVote)) });
   }
   const detectors = DETECTORS.map((name): DetectorReport => {
     const own = findings.flatMap(({ episode, found }) =>
@@ -117,7 +124,10 @@ export async function createTaxonomyReport(
   cases: RunCases,
   thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
 ): Promise<TaxonomyReport> {
-  const { studies, deals, leftOut, detectors, episodes } = await studyRun(cases, await readDetectorReports(store, run));
+  const { studies, deals, leftOut, detectors, episodes } = await studyRun(
+    cases,
+    await readDetectorReports(store, run, cases.isVote),
+  );
   const chance = countByChance(deals, thresholds);
   const saved = measureSavedShares(cases.buckets, thresholds);
   const classified = studies.map((study) => ({ bucket: study.bucket, verdict: classifyStudy(study, thresholds) }));
@@ -141,6 +151,7 @@ export async function createTaxonomyReport(
     unclassified: studies.length - successes.length - classes.reduce((sum, { count }) => sum + count, 0),
     buckets: studies.length,
     leftOut,
+    unmeasured: findUnmeasured(studies),
     thresholds,
     precedence: PRECEDENCE,
     detectors,
@@ -214,11 +225,12 @@ function readLastEpisodes(store: StoreReader, run: string): Episode[] {
     .flatMap((iteration) => read('evaluate', iteration));
 }
 
-function toDetectedEpisode(store: StoreReader, episode: Episode): DetectedEpisode {
+function toDetectedEpisode(store: StoreReader, episode: Episode, isVote: boolean): DetectedEpisode {
   const chain = store.chain(episode.leaf);
   return {
     question: episode.question,
     gold: episode.answer,
+    isVote,
     messages: chain.map(({ id, role, text, finish }) => ({ id, role, text, finish })),
     return: episode.return,
     rule: episode.rule,
@@ -260,22 +272,24 @@ function readEmptiedReplays(store: StoreReader, plan: number | undefined): Detec
 
 /** Formats the report as lines for the terminal. */
 export function formatTaxonomy(report: TaxonomyReport): string[] {
-  const { classes, allSucceeded, detectors, unclassified, buckets, leftOut, episodes, thresholds, agreement } = report;
-  const left = describeLeftOut(leftOut);
+  const { classes, allSucceeded, detectors, unclassified, unmeasured, buckets, episodes, thresholds, agreement } =
+    report;
+  const notes = [describeUnmeasured(unmeasured), describeLeftOut(report.leftOut)].filter((note) => note !== null);
   const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string =>
     cases[0] === undefined ? '' : `, for example message ${cases[0].message}: ${cases[0].evidence}`;
   return [
-    ...classes.map(
-      ({ name, count, chance, saved, cases }) =>
-        `${String(count).padStart(6)}  ${name}, ${formatChanceCount(chance)}${saved === null ? '' : `; ${describeSavedShare(saved)}`}${example(cases)}`,
+    ...classes.map(({ name, count, chance, saved, cases }) =>
+      unmeasured.classes.includes(name)
+        ? `     ?  ${name}: not measured`
+        : `${String(count).padStart(6)}  ${name}, ${formatChanceCount(chance)}${saved === null ? '' : `; ${describeSavedShare(saved)}`}${example(cases)}`,
     ),
     `${String(unclassified).padStart(6)}  unclassified`,
     `${String(allSucceeded.count).padStart(6)}  ${ALL_SUCCEEDED}: no failure, in no class`,
     `${String(buckets).padStart(6)}  buckets in all`,
-    ...(left === null ? [] : [`        ${left}`]),
+    ...notes.map((note) => `        ${note}`),
     `        The classes are those of ${formatThresholds(thresholds)}.`,
     `        ${CHANCE_MEANING}`,
-    `        ${SAVED_MEANING}`,
+    ...(classes.every(({ saved }) => saved === null) ? [] : [`        ${SAVED_MEANING}`]),
     `        Successful Credit Shift: ${VERDICT_MEANING['Successful Credit Shift']}`,
     `        ${describeAgreement(agreement)}`,
     ...detectors.map(({ name, count, measured, cases, reason }) =>

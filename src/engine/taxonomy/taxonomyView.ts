@@ -9,6 +9,7 @@ import {
   describeEvidence,
   classifyStudy,
   findCaseMessage,
+  findUnmeasured,
   studyBucket,
   type BucketStudy,
   type TaxonomyBucket,
@@ -38,6 +39,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';
+import { isVotingTeam } from '../../team/votingTeam.ts';
 
 /** A bucket for the rules, with its origin and without texts, so that thousands fit in memory. */
 export interface RunBucket extends TaxonomyBucket {
@@ -51,6 +53,8 @@ export interface RunBucket extends TaxonomyBucket {
 export interface RunCases {
   readonly buckets: readonly RunBucket[];
   readonly leftOut: LeftOutBuckets;
+  /** True if the run's team votes (see isVotingTeam). */
+  readonly isVote: boolean;
 }
 
 /** The data that is read of a run. */
@@ -118,7 +122,7 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
       });
     }
     if (page.length < PAGE) {
-      return { buckets, leftOut: { requested, otherDistribution } };
+      return { buckets, leftOut: { requested, otherDistribution }, isVote: isVotingTeam(protocol) };
     }
     await setImmediate();
   }
@@ -126,7 +130,7 @@ export async function readBuckets(store: StoreReader, run: string, protocol: Pro
 
 /** Studies the buckets of a run once. */
 export async function studyRun(
-  { buckets, leftOut }: RunCases,
+  { buckets, leftOut }: Pick<RunCases, 'buckets' | 'leftOut'>,
   findings: Pick<ReadRun, 'detectors' | 'episodes'>,
 ): Promise<ReadRun> {
   const studies: BucketStudy<RunBucket>[] = [];
@@ -194,6 +198,7 @@ export function createTaxonomyView(
       chance: chance[name],
     })),
     leftOut,
+    unmeasured: findUnmeasured(studies),
     changed: now.filter((name, index) => name !== before[index]).length,
     roles: [...new Set(studies.map(({ bucket: { role } }) => role))],
     agreement: measureLabelAgreement(

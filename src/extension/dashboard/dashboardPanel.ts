@@ -58,6 +58,11 @@ export class Dashboard {
     );
   }
 
+  /** The run that is shown if the panel is the active editor, or null. */
+  get runInFront(): string | null {
+    return this.panel.isInFront ? (this.panel.session?.shownRun ?? null) : null;
+  }
+
   /** Shows a run, or the newest run if null, in the window's only dashboard. */
   open(run: string | null, compared: readonly string[] | null = null): void {
     this.panel.open({ run, compared });

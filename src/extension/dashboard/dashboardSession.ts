@@ -154,6 +154,11 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     this.around = around;
   }
 
+  /** The run that is shown, or null if there is none yet. */
+  get shownRun(): string | null {
+    return this.shown?.id ?? null;
+  }
+
   show({ run, compared }: DashboardOpening): void {
     this.run = run;
     this.compared = compared ?? this.compared;

@@ -131,6 +131,19 @@ scenario('each task has a Pareto front of its own', async (workbench) => {
   }
 });
 
+scenario('at 200 % zoom no number is cut, and a command takes the run of the dashboard in front', async (workbench) => {
+  await prepare(workbench);
+  const dashboard = await openSums(workbench);
+  await workbench.page.setViewportSize({ width: 640, height: 400 });
+  await assertFits(dashboard, 'at 200 % zoom');
+  await workbench.page.setViewportSize({ width: 1280, height: 800 });
+  // Others are newer, and a list of runs would ask for one.
+  await workbench.runCommand('C3: Inspect failure taxonomy');
+  const taxonomy = await workbench.webview('Failure taxonomy');
+  await taxonomy.locator('.panel-head').getByText('Sums alone').waitFor();
+  await workbench.closeEditor();
+});
+
 scenario('comparing six runs fits a window of 1280 pixels', async (workbench) => {
   await prepare(workbench);
   const dashboard = await openSums(workbench);

@@ -9,6 +9,7 @@ import { dirname } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { openStoreForWriting, type Label } from '../../../src/store/write/writer.ts';
+import { assertFits } from '../../integration/dashboardPanel.ts';
 import { openGrid } from '../../integration/episodesPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { caseOf, choose, openTaxonomy, prepare } from '../../integration/taxonomyPanel.ts';
@@ -103,6 +104,13 @@ scenario('buckets that come later are announced and change nothing until they ar
   await taxonomy.getByText('1 new bucket').waitFor({ state: 'hidden' });
   await taxonomy.getByText('Not counted: 1 requested replay, which is not a case of this run.').waitFor();
   await caseOf(taxonomy, 'no alternative has a return', 'reasoner');
+});
+
+scenario('at 200 % zoom no number of a class is cut', async (workbench) => {
+  const taxonomy = await openTaxonomy(workbench);
+  await workbench.page.setViewportSize({ width: 640, height: 400 });
+  await assertFits(taxonomy, 'at 200 % zoom');
+  await workbench.page.setViewportSize({ width: 1280, height: 800 });
 });
 
 scenario('the engine classifies the problems of a run, which then sort and filter by class', async (workbench) => {

@@ -137,6 +137,7 @@ function serve(connection: MessageConnection): void {
     thresholds,
     counts: VERDICTS.map((name) => ({ name, count: 0, published: 0, chance: { value: 0, low: 0, high: 0, n: 39 } })),
     leftOut: { requested: 0, otherDistribution: 0 },
+    unmeasured: { alone: 0, classes: [] },
     changed: 0,
     roles: [],
     agreement: { n: 0, agreed: 0, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 0 },

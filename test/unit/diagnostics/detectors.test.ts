@@ -17,6 +17,7 @@ function episode(
   return {
     question: 'How many is 300 + 45?',
     gold: '345',
+    isVote: false,
     return: 1,
     rule: 'hash-line: equal numbers',
     emptied: null,
@@ -56,6 +57,24 @@ describe('detectors', () => {
       [true, false],
     );
     assert.equal(present('no final answer', episode('p', 'def f(): pass', { rule: 'python tests' })), null);
+  });
+
+  it('take every vote for an answer, and none for a plan', () => {
+    const vote = (first: string, last: string): DetectedEpisode => episode(first, last, { isVote: true });
+    assert.deepEqual(
+      [vote('#### 345', 'none'), vote('none', '#### 345'), vote('none', 'none')].map((of) =>
+        present('no final answer', of),
+      ),
+      [false, false, true],
+    );
+    assert.deepEqual(
+      [vote('####', '#### 345'), vote('#### 345', 'none')].map((of) => present('malformed answer', of)),
+      [true, false],
+    );
+    for (const name of ['plan ignored', 'plan leaks the answer'] as const) {
+      assert.equal(present(name, vote('#### 345', '#### 345')), null);
+    }
+    assert.equal(present('plan leaks the answer', episode('#### 345', '#### 345')), true);
   });
 
   it('malformed answer', () => {

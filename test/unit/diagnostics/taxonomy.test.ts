@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  findUnmeasured,
   listCases,
   describeEvidence,
   classifyStudy,
@@ -306,6 +307,31 @@ describe('the four classes', () => {
     assert.match(
       said([many(18), many(6)]),
       /^best - real = 0 is not > 0\.2, and the alternatives differ, F\(1,46\)=15\.333, p=0 < 0\.05; /,
+    );
+  });
+
+  it('says which classes the returns cannot decide, as those of whole episodes, which continue a message once', () => {
+    const unmeasured = (...all: readonly TaxonomyBucket[]): unknown => findUnmeasured(all.map(studyBucket));
+    const [episodes, alone] = [bucket(1, [[0], [1]]), bucket(2, [[1]])];
+    assert.deepEqual(unmeasured(episodes, alone), { alone: 1, classes: ['Successful Credit Shift', 'Over-Coupling'] });
+    // A message that ends the episode has one return, and needs no second.
+    assert.deepEqual(unmeasured(bucket(3, [[0], [1]], terminal)), { alone: 0, classes: ['Over-Coupling'] });
+    const replayed = bucket(4, [
+      [0, 1],
+      [1, 1],
+    ]);
+    assert.deepEqual(unmeasured(episodes, replayed), { alone: 0, classes: [] });
+    assert.deepEqual(unmeasured(alone, bucket(5, [[null], [1]])), {
+      alone: 2,
+      classes: ['Misleading Plan', 'Evaluator Ambiguity', 'Successful Credit Shift', 'Over-Coupling'],
+    });
+  });
+
+  it('counts one return, alternative and call as one', () => {
+    const one = bucket(1, [[0]]);
+    assert.equal(
+      describeEvidence(one, classifyStudy(studyBucket(one))),
+      'only one alternative has a return; n=1 return of 1 alternative, 1 evaluator call; mean return 0 (real).',
     );
   });
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeLeftOut, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
+import {
+  describeLeftOut,
+  describeUnmeasured,
+  PRECEDENCE,
+  TAXONOMY_THRESHOLDS,
+  VERDICTS,
+} from '../../../src/domain/taxonomy.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import { toBarPercent } from '../../../webview/common/creditBar.ts';
 import {
@@ -140,6 +146,20 @@ test('what is left out of the cases is counted by its reason', () => {
     describeLeftOut({ requested: 3, otherDistribution: 2 }),
     'Not counted: 3 requested replays and 2 buckets of another continuation distribution, which are not cases of this run.',
   );
+});
+
+test('what no bucket can decide is said, with what would measure it', () => {
+  assert.equal(describeUnmeasured({ alone: 0, classes: [] }), null);
+  assert.equal(
+    describeUnmeasured({ alone: 1, classes: ['Over-Coupling'] }),
+    '1 bucket has fewer than two messages with a return, so that nothing is compared there. ' +
+      'Over-Coupling is not measured: it needs several replays of each message; c3 diagnose --sample adds them.',
+  );
+  assert.match(
+    describeUnmeasured({ alone: 0, classes: ['Successful Credit Shift', 'Over-Coupling'] }) ?? '',
+    /^Successful Credit Shift and Over-Coupling are not measured: they need several replays/u,
+  );
+  assert.match(describeUnmeasured({ alone: 2, classes: PRECEDENCE }) ?? '', /^2 buckets have .* there\.$/u);
 });
 
 test('agreement comes with its interval and n, and says why it is not measured', () => {

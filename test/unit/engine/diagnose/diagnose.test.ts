@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { meanInterval } from '../../../../src/credit/interval.ts';
 import { measureFidelity } from '../../../../src/diagnostics/fidelity.ts';
 import { spearman } from '../../../../src/diagnostics/statistics/rank.ts';
+import { describeUnmeasured } from '../../../../src/domain/taxonomy.ts';
 import { formatDiagnosis } from '../../../../src/engine/commandLine/measures.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import { readOriginBuckets, readSampleBuckets } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
@@ -456,6 +457,15 @@ describe('the taxonomy', () => {
       lines.some((line) => /^ {5}\? {2}plan ignored: Not measured: replay the plan/.test(line)),
       lines.join('\n'),
     );
+    // A class that nothing could decide has no count, not even 0.
+    const never = formatTaxonomy({ ...report, unmeasured: { alone: 2, classes: ['Over-Coupling'] } });
+    assert.deepEqual(
+      never.filter((line) => line.includes('Over-Coupling')),
+      [
+        '     ?  Over-Coupling: not measured',
+        `        ${describeUnmeasured({ alone: 2, classes: ['Over-Coupling'] }) ?? ''}`,
+      ],
+    );
   });
 
   it('sees from a stored replay of an empty plan whether the plan matters', async (t) => {
@@ -464,7 +474,11 @@ describe('the taxonomy', () => {
     const plan = here.store.chain(leaf?.leaf ?? 0)[0]?.id ?? 0;
     const ignored = async () =>
       (
-        await createTaxonomyReport(here.store, RUN, { buckets: [], leftOut: { requested: 0, otherDistribution: 0 } })
+        await createTaxonomyReport(here.store, RUN, {
+          buckets: [],
+          leftOut: { requested: 0, otherDistribution: 0 },
+          isVote: false,
+        })
       ).detectors.find(({ name }) => name === 'plan ignored');
     // Another plan says nothing of no plan.
     await replayMessage(

@@ -122,7 +122,11 @@ async function readings(store: StoreWriter, run: string): Promise<Readonly<Recor
     why: ALL_MESSAGES.map((id) => summarizeLoss(store, id)),
     blame: ALL_MESSAGES.map((id) => orFault(() => readLostEpisode(store, id)?.end)),
     selected: orFault(() => requireLastEvaluation(store, run).episodes.map(({ leaf, return: value }) => [leaf, value])),
-    detectors: (await readDetectorReports(store, run)).detectors.map(({ name, count, cases }) => [name, count, cases]),
+    detectors: (await readDetectorReports(store, run, false)).detectors.map(({ name, count, cases }) => [
+      name,
+      count,
+      cases,
+    ]),
     samples: readEvaluationSamples(store, run, 2, 1),
     findings: ALL_MESSAGES.map((id) => buildFindingReport(store, id).message.return),
   };

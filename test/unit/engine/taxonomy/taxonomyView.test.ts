@@ -98,6 +98,7 @@ describe('a view of the taxonomy', () => {
       view([]).counts.map(({ name, count, published }) => [name, count, published]),
       VERDICTS.map((name) => (name === 'unclassified' ? [name, 2, 2] : [name, 1, 1])),
     );
+    assert.deepEqual(view([]).unmeasured, { alone: 1, classes: [] });
     // What is alike everywhere is the same however it is dealt; in bucket 6 either of two returns is the real one.
     const chance = view([]).counts.map((one) => one.chance);
     assert.deepEqual(chance[1], { value: 1, low: 1, high: 1, n: 39 });

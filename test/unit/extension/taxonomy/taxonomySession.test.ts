@@ -40,6 +40,7 @@ function viewOf({ run, thresholds }: TaxonomyParams): TaxonomyView {
     buckets: 3,
     counts: VERDICTS.map((name) => ({ name, count: 0, published: 0, chance: { value: 0, low: 0, high: 0, n: 39 } })),
     leftOut: { requested: 0, otherDistribution: 0 },
+    unmeasured: { alone: 0, classes: [] },
     changed: 0,
     roles: [],
     detectors: [],
