@@ -365,9 +365,11 @@ function describeReturns(bucket: TaxonomyBucket): string {
   const more = bucket.alternatives.length - means.length;
   const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
   const masked = sum(aggregates.map((one) => one.masked));
+  const calls = sum(bucket.alternatives.map((one) => one.evaluatorCalls));
   return (
-    `n=${plural(sum(aggregates.map((one) => one.count)), 'return')} of ${plural(bucket.alternatives.length, 'alternative')}` +
-    `${masked === 0 ? '' : `, ${masked} masked`}, ${plural(sum(bucket.alternatives.map((one) => one.evaluatorCalls)), 'evaluator call')}` +
+    `n=${plural(sum(aggregates.map((one) => one.count)), 'return')} of ` +
+    `${plural(bucket.alternatives.length, 'alternative')}${masked === 0 ? '' : `, ${masked} masked`}` +
+    `, ${plural(calls, 'evaluator call')}` +
     `; mean ${means.length === 1 ? 'return' : 'returns'} ${means.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
   );
 }

@@ -194,13 +194,15 @@ export function describeUnmeasured({ alone, classes }: UnmeasuredClasses): strin
     ...(alone === 0
       ? []
       : [
-          `${alone} ${alone === 1 ? 'bucket has' : 'buckets have'} fewer than two messages with a return, so that nothing is compared there.`,
+          `${alone} ${alone === 1 ? 'bucket has' : 'buckets have'} fewer than two messages with a return, ` +
+            'so that nothing is compared there.',
         ]),
     // Without any comparison, the first sentence is the whole reason.
     ...(classes.length === 0 || classes.length === PRECEDENCE.length
       ? []
       : [
-          `${classes.join(' and ')} ${several ? 'are' : 'is'} not measured: ${several ? 'they need' : 'it needs'} several replays of each message; c3 diagnose --sample adds them.`,
+          `${classes.join(' and ')} ${several ? 'are not measured: they need' : 'is not measured: it needs'} ` +
+            'several replays of each message; c3 diagnose --sample adds them.',
         ]),
   ];
   return parts.length === 0 ? null : parts.join(' ');

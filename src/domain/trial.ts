@@ -242,6 +242,10 @@ export function writeTrialSentence({
   return `${verdict}: ${size}, ${flips}.${left}${unpaired} ${spent}`;
 }
 
+/** Returns false if servers answered for all roles without naming their tokens, which only the costs count. */
+export const areTokensKnown = ({ tokens, costs }: Pick<Trial, 'tokens' | 'costs'>): boolean =>
+  costs === undefined || tokens.before + tokens.after > 0;
+
 /** Writes the costs of servers in a sentence. */
 export const describeTrialCosts = ({ before, after }: NonNullable<Trial['costs']>): string =>
   `Servers: ${describeServerCost(before)} without the change, ${describeServerCost(after)} with it.`;

@@ -1,6 +1,6 @@
 /** The result of a trial: its sentence, the pairs that flipped, the costs, and the scatter plot. */
 
-import type { TrialProblem } from '../../src/domain/trial.ts';
+import { areTokensKnown, type TrialProblem } from '../../src/domain/trial.ts';
 import { describeServerCost } from '../../src/shared/endpointCost.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
@@ -162,16 +162,8 @@ export class TrialPanel {
 }
 
 /** Creates the table of the returns and the costs of both sides. */
-function createSidesTable({
-  problems,
-  tokens,
-  costs,
-  contexts,
-  evaluatorCalls,
-  seconds,
-  masked,
-  difference,
-}: ShownTrial): HTMLElement {
+function createSidesTable(trial: ShownTrial): HTMLElement {
+  const { problems, tokens, costs, contexts, evaluatorCalls, seconds, masked, difference } = trial;
   const mean = (side: 'before' | 'after'): string => {
     const sum = problems.reduce((all, one) => all + one.pairs * one[side], 0);
     return difference.n === 0 ? 'not measured' : (sum / difference.n).toFixed(3);
@@ -207,7 +199,7 @@ function createSidesTable({
         'tbody',
         {},
         row('Mean return', mean('before'), mean('after')),
-        row('Tokens generated', count(tokens.before), count(tokens.after)),
+        areTokensKnown(trial) ? row('Tokens generated', count(tokens.before), count(tokens.after)) : null,
         costs === undefined ? null : row('Servers', describeServerCost(costs.before), describeServerCost(costs.after)),
       ),
     ),

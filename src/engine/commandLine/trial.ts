@@ -6,6 +6,7 @@ import { describeCallProgress } from '../../domain/answer.ts';
 import type { Sampling } from '../../domain/message.ts';
 import { describeSelection } from '../../domain/selection.ts';
 import {
+  areTokensKnown,
   DECODING,
   describeTrialCosts,
   parsePrices,
@@ -238,18 +239,13 @@ async function readChange(changes: readonly string[], reading: Reading): Promise
 }
 
 /** Returns the sentence, the cost, and the first cases whose outcome changed. */
-export function formatTrial({
-  sentence,
-  cases,
-  contexts,
-  message,
-  only = [],
-  tokens,
-  costs,
-  seconds,
-}: Trial): string[] {
+export function formatTrial(trial: Trial): string[] {
+  const { sentence, cases, contexts, message, only = [], tokens, costs, seconds } = trial;
   const problems = `${contexts} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${describeSelection(only)})`}`;
-  const cost = `${message === undefined ? problems : `In the context of message ${message}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
+  const [before, after] = [tokens.before, tokens.after].map((number) => number.toLocaleString('en-US'));
+  const generated = areTokensKnown(trial) ? ` ${before} tokens without the change and ${after} with it;` : '';
+  const place = message === undefined ? problems : `In the context of message ${message}`;
+  const cost = `${place};${generated} ${seconds.toFixed(0)} s.`;
   const won = cases.filter(isWon);
   const lost = cases.filter((one) => !isWon(one));
   const shown = [...won.slice(0, MOST_SHOWN), ...lost.slice(0, MOST_SHOWN)];

@@ -110,7 +110,8 @@ export function listAnswering(
       if (found === undefined) {
         throw new C3Error(
           'input',
-          `${team.path} names no model for the role ${name}; add the role to policies, or add policy or serve for all roles.`,
+          `${team.path} names no model for the role ${name}; ` +
+            'add the role to policies, or add policy or serve for all roles.',
         );
       }
       return [name, found];
@@ -208,7 +209,8 @@ const requireAnswers = (evaluator: Evaluator, answer: string | null): Evaluator 
     if (right === '') {
       throw new C3Error(
         'input',
-        `The log has no right answer to ${JSON.stringify(problem.question.slice(0, 80))}; set answer in the team file, or let the driver end with its own return.`,
+        `The log has no right answer to ${JSON.stringify(problem.question.slice(0, 80))}; ` +
+          'set answer in the team file, or let the driver end with its own return.',
       );
     }
     return evaluator.evaluate({ ...problem, answer: right }, text, signal);

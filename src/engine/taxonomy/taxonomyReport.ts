@@ -281,7 +281,8 @@ export function formatTaxonomy(report: TaxonomyReport): string[] {
     ...classes.map(({ name, count, chance, saved, cases }) =>
       unmeasured.classes.includes(name)
         ? `     ?  ${name}: not measured`
-        : `${String(count).padStart(6)}  ${name}, ${formatChanceCount(chance)}${saved === null ? '' : `; ${describeSavedShare(saved)}`}${example(cases)}`,
+        : `${String(count).padStart(6)}  ${name}, ${formatChanceCount(chance)}` +
+          `${saved === null ? '' : `; ${describeSavedShare(saved)}`}${example(cases)}`,
     ),
     `${String(unclassified).padStart(6)}  unclassified`,
     `${String(allSucceeded.count).padStart(6)}  ${ALL_SUCCEEDED}: no failure, in no class`,

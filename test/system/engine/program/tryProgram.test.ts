@@ -46,8 +46,9 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, question, log } = JSON.parse(line);
   const [a, b] = question.match(/[0-9]+/g).map(Number);
   const next = { kind: 'message', role: roles[log.length], body: bodyOf(question, log) };
-  const end = log.length === roles.length && { text: log.at(-1).text, return: log.at(-1).text === String(a + b) ? 1 : 0 };
-  console.log(JSON.stringify(end ? { id, end } : { id, next }));
+  const text = log.at(-1)?.text;
+  const end = { text, return: text === String(a + b) ? 1 : 0 };
+  console.log(JSON.stringify(log.length === roles.length ? { id, end } : { id, next }));
 });`;
 
 /** A solver that is careful is right; another one is right where the first number is even. */
@@ -124,6 +125,9 @@ describe('c3 try of a recorded program', () => {
       before: { prompt: 240, completion: 24, money: null },
       after: { prompt: 240, completion: 24, money: null },
     });
+    // Chat answers have no tokens, which is not the same as none.
+    const shown = await c3(folder, ['try', '--team', 'team.yaml', '--change', 'team=same.yaml', '--budget', '4']);
+    assert.match(shown.stdout, /^8 problems; \d+ s\.$/mu);
   });
 
   it('tries another system message of a role without a change of the program', async () => {
