@@ -1,6 +1,7 @@
 /** Drivers as the engine meets them: processes of the user's, good and bad ones. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,11 +19,15 @@ import { CancelledError } from '../../../../src/shared/errors.ts';
 const PROGRAMS = join(import.meta.dirname, '../../../programs');
 const INSTANCE = { uid: 'x', uidSha: 'x', question: '12+7?', answer: '', source: 'imported', level: null };
 
-function driverOf(t: TestContext, args: readonly string[], timeLimit = 60_000): DriverProcess {
-  const driver = new DriverProcess({ command: [process.execPath, ...args], folder: tmpdir(), timeLimit });
+function started(t: TestContext, command: readonly [string, ...string[]], timeLimit = 60_000): DriverProcess {
+  const driver = new DriverProcess({ command, folder: tmpdir(), timeLimit });
   t.after(() => driver.close());
   return driver;
 }
+const driverOf = (t: TestContext, args: readonly string[], timeLimit?: number): DriverProcess =>
+  started(t, [process.execPath, ...args], timeLimit);
+/** A machine without Python runs the tests of the driver for Node alone. */
+const hasPython = (): boolean => spawnSync('python3', ['--version']).status === 0;
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -53,64 +58,114 @@ const reading = (act: string): readonly string[] => [
   `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => { const { id } = JSON.parse(line); ${act} });`,
 ];
 
-describe('the driver that comes with the product', () => {
-  it('says what a program asks next, runs a tool only beyond the log, and gives its end', async (t) => {
-    const program = new DrivenProgram(driverOf(t, [join(PROGRAMS, 'callsDriver.mjs')]));
+/** The same program behind the drivers of both languages. */
+const DRIVERS: readonly (readonly [language: string, command: readonly [string, string]])[] = [
+  ['Node', [process.execPath, join(PROGRAMS, 'callsDriver.mjs')]],
+  ...(hasPython() ? [['Python', ['python3', join(PROGRAMS, 'callsDriver.py')]] as const] : []),
+];
+
+for (const [language, command] of DRIVERS) {
+  describe(`the driver that comes with the product, for ${language}`, () => {
+    it('says what a program asks next, runs a tool only beyond the log, and gives its end', async (t) => {
+      const program = new DrivenProgram(started(t, command));
+      const next = (...log: readonly LogEvent[]): Promise<ProgramStep> => program.next(INSTANCE, log, NEVER);
+      const call = said('planner', 'sum [12,7]');
+      const result = given('sum', '19 (run 1)');
+      const context = '### user\n12+7?';
+      assert.deepEqual(await next(), { kind: 'message', role: 'planner', context });
+      assert.deepEqual(await next(call), { kind: 'event', source: 'sum', text: '19 (run 1)' });
+      const after = `${context}\n\n### assistant\nsum [12,7]\n\n### tool sum\n19 (run 1)`;
+      // It has the result from the log: the tool would say that it is its second run.
+      assert.deepEqual(await next(call, result), { kind: 'message', role: 'planner', context: after });
+      const writing = { kind: 'message', role: 'agent 2', context: '### system\nWrite.\n\n### user\nIt is 19.' };
+      const thought = said('planner', 'It is 19.');
+      assert.deepEqual(await next(call, result, thought), { ...writing, role: 'agent 1' });
+      const written = said('agent 1', 'So: 19');
+      assert.deepEqual(await next(call, result, thought, written), { kind: 'end', text: 'So: 19', reward: 1 });
+      // The server gets the program's own messages, with the call and the tools.
+      assert.deepEqual(JSON.parse(program.bodyOf(after)), {
+        messages: [
+          { role: 'user', content: '12+7?' },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [
+              { id: 'call_0_0', index: 0, type: 'function', function: { name: 'sum', arguments: '[12,7]' } },
+            ],
+          },
+          { role: 'tool', tool_call_id: 'call_0_0', content: '19 (run 1)' },
+        ],
+        tools: [{ type: 'function', function: { name: 'sum', parameters: {} } }],
+      });
+    });
+
+    it('answers many logs at once, each by itself', async (t) => {
+      const program = new DrivenProgram(started(t, command));
+      const steps = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => program.next(INSTANCE, [said('planner', `plan ${index}`)], NEVER)),
+      );
+      assert.deepEqual(
+        steps.map((step) => (step.kind === 'message' ? step.context : step.kind)),
+        steps.map((_, index) => `### system\nWrite.\n\n### user\nplan ${index}`),
+      );
+    });
+
+    it('blocks with a sentence what it does not know the source of', async (t) => {
+      const program = new DrivenProgram(started(t, command));
+      await assert.rejects(program.next(INSTANCE, [said('judge', 'No.')], NEVER), {
+        kind: 'engine',
+        message: /does not go on: the program asks planner, where the log has a message of judge\.$/u,
+      });
+      const beyond = [said('planner', 'a'), said('agent 1', 'b'), said('planner', 'c')];
+      await assert.rejects(program.next(INSTANCE, beyond, NEVER), {
+        message: /the program ends, where the log has a message of planner\.$/u,
+      });
+      await assert.rejects(program.next(INSTANCE, [said('planner', 'sum no JSON')], NEVER), {
+        message: /the program failed: ./u,
+      });
+    });
+  });
+}
+
+if (hasPython()) {
+  it('drives asynchronous programs and tools of Python, and stops one that ends its process', async (t) => {
+    const folder = JSON.stringify(join(import.meta.dirname, '../../../../media/drivers'));
+    const text = `
+import asyncio, json, os, sys, urllib.request
+sys.path.insert(0, ${folder})
+from driver import drive, wrapped
+
+def ask(role, content):
+    body = json.dumps({"messages": [{"role": "user", "content": content}]}).encode()
+    request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body, {"x-c3-role": role})
+    with urllib.request.urlopen(request) as response:
+        return json.loads(response.read())["choices"][0]["message"]["content"]
+
+async def note(text):
+    await asyncio.sleep(0)
+    return {"noted": text}
+
+noted = wrapped("note", note)
+
+async def program(question):
+    said = await asyncio.to_thread(ask, "planner", question)
+    if said == "leave":
+        sys.exit("no more")
+    return {"text": json.dumps(await noted(said))}
+
+drive(program)`;
+    const program = new DrivenProgram(started(t, ['python3', '-c', text]));
     const next = (...log: readonly LogEvent[]): Promise<ProgramStep> => program.next(INSTANCE, log, NEVER);
-    const call = said('planner', 'sum [12,7]');
-    const result = given('sum', '19 (run 1)');
-    const context = '### user\n12+7?';
-    assert.deepEqual(await next(), { kind: 'message', role: 'planner', context });
-    assert.deepEqual(await next(call), { kind: 'event', source: 'sum', text: '19 (run 1)' });
-    const after = `${context}\n\n### assistant\nsum [12,7]\n\n### tool sum\n19 (run 1)`;
-    // It has the result from the log: the tool would say that it is its second run.
-    assert.deepEqual(await next(call, result), { kind: 'message', role: 'planner', context: after });
-    const writing = { kind: 'message', role: 'agent 2', context: '### system\nWrite.\n\n### user\nIt is 19.' };
-    const thought = said('planner', 'It is 19.');
-    assert.deepEqual(await next(call, result, thought), { ...writing, role: 'agent 1' });
-    const written = said('agent 1', 'So: 19');
-    assert.deepEqual(await next(call, result, thought, written), { kind: 'end', text: 'So: 19', reward: 1 });
-    // The server gets the program's own messages, with the call and the tools.
-    assert.deepEqual(JSON.parse(program.bodyOf(after)), {
-      messages: [
-        { role: 'user', content: '12+7?' },
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [{ id: 'call_0_0', index: 0, type: 'function', function: { name: 'sum', arguments: '[12,7]' } }],
-        },
-        { role: 'tool', tool_call_id: 'call_0_0', content: '19 (run 1)' },
-      ],
-      tools: [{ type: 'function', function: { name: 'sum', parameters: {} } }],
-    });
+    const plan = said('planner', 'add');
+    assert.deepEqual(await next(), { kind: 'message', role: 'planner', context: '### user\n12+7?' });
+    assert.deepEqual(await next(plan), { kind: 'event', source: 'note', text: '{"noted": "add"}' });
+    const end = await next(plan, given('note', 'by hand'));
+    assert.deepEqual(end, { kind: 'end', text: '"by hand"', reward: null });
+    await assert.rejects(next(said('planner', 'leave')), { message: /the program failed: no more\.$/u });
+    // The driver goes on with other logs.
+    assert.deepEqual(await next(plan), { kind: 'event', source: 'note', text: '{"noted": "add"}' });
   });
-
-  it('answers many logs at once, each by itself', async (t) => {
-    const program = new DrivenProgram(driverOf(t, [join(PROGRAMS, 'callsDriver.mjs')]));
-    const steps = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => program.next(INSTANCE, [said('planner', `plan ${index}`)], NEVER)),
-    );
-    assert.deepEqual(
-      steps.map((step) => (step.kind === 'message' ? step.context : step.kind)),
-      steps.map((_, index) => `### system\nWrite.\n\n### user\nplan ${index}`),
-    );
-  });
-
-  it('blocks with a sentence what it does not know the source of', async (t) => {
-    const program = new DrivenProgram(driverOf(t, [join(PROGRAMS, 'callsDriver.mjs')]));
-    await assert.rejects(program.next(INSTANCE, [said('judge', 'No.')], NEVER), {
-      kind: 'engine',
-      message: /does not go on: the program asks planner, where the log has a message of judge\.$/u,
-    });
-    const beyond = [said('planner', 'a'), said('agent 1', 'b'), said('planner', 'c')];
-    await assert.rejects(program.next(INSTANCE, beyond, NEVER), {
-      message: /the program ends, where the log has a message of planner\.$/u,
-    });
-    await assert.rejects(program.next(INSTANCE, [said('planner', 'sum no JSON')], NEVER), {
-      message: /the program failed: .*JSON/u,
-    });
-  });
-});
+}
 
 describe('a program that has no driver', () => {
   const ASKING = `
