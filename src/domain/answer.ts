@@ -314,7 +314,9 @@ function writeSearchedSentence({
     const reason =
       nothingLost > rarelySolved
         ? 'they returned as much as the team does on average, or more'
-        : 'the team rarely solves these problems';
+        : rarelySolved > 0
+          ? 'the team rarely solves these problems'
+          : 'a larger budget must say why';
     return `${reach}: ${reason}. ${spent}`;
   }
   const [first, ...others] = roles;

@@ -64,7 +64,10 @@ export function requireOccurrence(protocol: Protocol, position: number): Occurre
 export function requireRole(protocol: Protocol, name: string): Role {
   const role = protocol.roles.find((candidate) => candidate.name === name);
   if (role === undefined) {
-    throw new C3Error('input', `Protocol '${protocol.name}' has no role '${name}'.`);
+    throw new C3Error(
+      'input',
+      `Protocol '${protocol.name}' has no role '${name}'; it has ${protocol.roles.map((one) => one.name).join(', ')}.`,
+    );
   }
   return role;
 }

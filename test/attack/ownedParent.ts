@@ -27,7 +27,7 @@ function start(signal: AbortSignal): Promise<unknown> {
     quiet: true,
     onLine: () => undefined,
   };
-  const driver = new DriverProcess({ command: hostile('driver'), folder, timeLimit: 600_000 });
+  const driver = new DriverProcess({ name: 'driver', command: hostile('driver'), folder, timeLimit: 600_000 });
   const asked = driver.ask({}, signal).finally(() => driver.close());
   const scorer = makeCommandEvaluator({ command: hostile('command'), folder, timeLimit: 600_000 });
   return Promise.allSettled([record(service, settings, signal), asked, scorer.evaluate(problem, 'text', signal)]);

@@ -22,6 +22,8 @@ interface Waiting {
 }
 
 export interface DriverSettings {
+  /** What the user calls it: `driver node driver.mjs`. */
+  readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly folder: string;
   /** Maximum milliseconds for one answer. */
@@ -84,6 +86,10 @@ export class DriverProcess {
 
   /** Ends the driver, which gets time to end its own programs. */
   close(): void {
+    // Nobody waits for the answers.
+    for (const { answer } of this.waiting.values()) {
+      answer.reject(new CancelledError());
+    }
     this.refuse('it was ended');
     this.child.stdin.end();
     // The timer does not keep this process alive once the driver has ended.
@@ -148,8 +154,6 @@ export class DriverProcess {
     new C3Error(
       'engine',
       // The standard error may repeat the key of a server, and the command may contain one.
-      maskText(
-        `The driver ${toOneLine(this.settings.command.join(' '), 200)} does not go on: ${why.replace(/\.$/u, '')}.`,
-      ).text,
+      maskText(`The ${toOneLine(this.settings.name, 200)} does not go on: ${why.replace(/\.$/u, '')}.`).text,
     );
 }

@@ -10,7 +10,7 @@ import { MOST_STEPS, type EpisodeStep, type TextPart } from '../../logs/inferred
 import { C3Error } from '../../shared/errors.ts';
 import { isServed, type EndpointSettings, type ServedSettings } from '../../shared/rolePolicies.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
-import { readDocument } from '../../team/document.ts';
+import { readDocument, suggestName } from '../../team/document.ts';
 import { rolePolicySchema } from '../../training/keys/policyKeys.ts';
 import { PROGRAM_DRIVER } from '../places.ts';
 
@@ -44,7 +44,10 @@ const step = z.union(
   ],
   { error: 'must be {role, sees} or {event, text}' },
 );
-const command = z.array(z.string().min(1).max(LONGEST)).min(1).max(MOST_ARGUMENTS);
+const command = z
+  .array(z.string().min(1).max(LONGEST), { error: 'must be a list, such as [node, team.mjs]' })
+  .min(1)
+  .max(MOST_ARGUMENTS);
 const teamSchema = z.strictObject({
   driver: command.optional(),
   program: command.optional(),
@@ -69,7 +72,7 @@ export interface RecordedTeam {
   readonly starts: readonly string[] | null;
   /** The source of the next step: a driver, the product's driver for a program, or the file's steps. */
   readonly next:
-    | { readonly kind: 'driver'; readonly command: readonly [string, ...string[]] }
+    | { readonly kind: 'driver'; readonly name: string; readonly command: readonly [string, ...string[]] }
     | { readonly kind: 'steps'; readonly steps: readonly EpisodeStep[] };
   /** True if contexts of the program count even if they differ from the log. */
   readonly ownContexts: boolean;
@@ -117,6 +120,10 @@ export async function readTeam(path: string, agreed: string | null = null): Prom
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const key = (issue?.path ?? []).filter((part) => typeof part !== 'symbol');
+    if (issue?.code === 'unrecognized_keys' && key.length === 0) {
+      const [unknown = ''] = issue.keys;
+      throw document.error([unknown], `unknown key; ${suggestName(unknown, Object.keys(teamSchema.shape))}`);
+    }
     throw document.error(key, `${issue?.message ?? 'is not valid'}.`);
   }
   const { driver: own, program, steps, policy, policies, evaluator, temperature, serve } = parsed.data;
@@ -138,6 +145,7 @@ export async function readTeam(path: string, agreed: string | null = null): Prom
     throw document.error(['steps', early], 'sees what is said in it or later; refer to earlier steps.');
   }
   const [first = '', ...args] = driver ?? [];
+  const name = program === undefined ? `driver ${(own ?? []).join(' ')}` : `program ${program.join(' ')}`;
   const asServed = (one: typeof policy): ServedSettings | undefined =>
     one !== undefined && isServed(one) ? one : undefined;
   return {
@@ -145,7 +153,7 @@ export async function readTeam(path: string, agreed: string | null = null): Prom
     folder: dirname(path),
     sha256,
     starts: own ?? program ?? null,
-    next: steps === undefined ? { kind: 'driver', command: [first, ...args] } : { kind: 'steps', steps },
+    next: steps === undefined ? { kind: 'driver', name, command: [first, ...args] } : { kind: 'steps', steps },
     ownContexts: parsed.data.contexts === 'program',
     answer: parsed.data.answer,
     timeLimit: (parsed.data.time_limit ?? (program === undefined ? DRIVER_SECONDS : PROGRAM_SECONDS)) * 1000,

@@ -4,7 +4,7 @@ import type { Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { listRolePolicies, type TeamChange } from '../../domain/trial.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import type { EpisodeProgram } from '../../replay/program.ts';
+import type { EpisodeProgram, ProgramStep } from '../../replay/program.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
@@ -18,6 +18,7 @@ import { parseRecipeProtocol, type StoredRecipe } from '../recipe/recipe.ts';
 import { findModelToServe } from '../serve/ownServer.ts';
 import { readChangedServers } from './changedTeam.ts';
 import {
+  describeNoAnswer,
   listAnswering,
   openProtocol,
   openRecordedTeam,
@@ -29,6 +30,8 @@ import type { TeamPair } from './teamPair.ts';
 
 /** Text of the event that ends an episode whose program failed. */
 const FAILED = '\u0000the program failed';
+/** Failures of programs that are shown; all are counted. */
+const MOST_REMARKS = 3;
 /** Characters of a text in an error. */
 const SHOWN = 80;
 
@@ -59,6 +62,14 @@ export function planRecordedTeams(
   spending: SpendingChoice | undefined,
 ): TeamPair {
   const { run, recipe, of } = recording;
+  const questions = new Set(recording.firsts.map(({ problem }) => problem.question)).size;
+  if (before.answer !== null && questions > 1) {
+    throw new C3Error(
+      'input',
+      `${before.path} has one answer, but run ${run} has ${questions} questions; omit answer, and let the program ` +
+        'send its score to C3_RECORD_SCORE, or the driver end with a return.',
+    );
+  }
   const recorded = parseRecipeProtocol(recipe);
   const others = [...before.roles, ...after.roles];
   const protocol = openProtocol(recorded, [before, after], others);
@@ -96,10 +107,14 @@ export function planRecordedTeams(
       }
       const held = holds.move();
       let failure: C3Error | null = null;
+      let failures = 0;
       const keep = (error: C3Error): void => {
         failure ??= error;
-        onRemark?.(`An episode is left out: ${error.message}`);
+        if (failures++ < MOST_REMARKS) {
+          onRemark?.(`An episode is left out: ${error.message}`);
+        }
       };
+      const isScored = ({ answer }: Problem): boolean => (before.answer ?? answer) !== '';
       const shared = { protocol, render: renderPlain };
       const begins = new Map(
         before.ownContexts ? [] : recording.firsts.map(({ problem, context }) => [problem.uidSha, context]),
@@ -108,11 +123,16 @@ export function planRecordedTeams(
         evaluator: maskFailures(one.evaluator),
         failure: () => failure,
         variants: [
-          { ...shared, ...one, program: endFailures(one.program, begins, keep), sampling: first.sampling },
+          {
+            ...shared,
+            ...one,
+            program: endFailures(one.program, begins, { isScored, onFailure: keep }),
+            sampling: first.sampling,
+          },
           {
             ...shared,
             ...other,
-            program: endFailures(other.program, after === before ? begins : new Map(), keep),
+            program: endFailures(other.program, after === before ? begins : new Map(), { isScored, onFailure: keep }),
             sampling: second.sampling,
           },
         ],
@@ -202,22 +222,30 @@ const describeOtherQuestion = ({ question }: Problem, context: string): C3Error 
   new C3Error(
     'engine',
     `The program does not begin with the question ${JSON.stringify(toOneLine(question, SHOWN))}, but with ` +
-      `${JSON.stringify(toOneLine(context, SHOWN))}; let it ask the question in C3_QUESTION of its environment, or ` +
-      'name a driver.',
+      `${JSON.stringify(toOneLine(context, SHOWN))}; let it send C3_QUESTION of its environment unchanged as its ` +
+      'first user message, or name a driver.',
   );
 
 /**
  * Returns a program whose failures end only their own episodes, which are masked. A model's text may
  * make a program fail, and this says nothing about other episodes. An episode that begins otherwise
- * than the recorded one fails too.
+ * than the recorded one fails too, and so does one that nothing can score.
  * @param begins the recorded first contexts by problem; empty for another program than the recorded one
+ * @param isScored returns true for a problem whose right answer is known
  * @param onFailure receives each failure
  */
 function endFailures(
   program: EpisodeProgram,
   begins: ReadonlyMap<string, string>,
-  onFailure: (error: C3Error) => void,
+  {
+    isScored,
+    onFailure,
+  }: { readonly isScored: (problem: Problem) => boolean; readonly onFailure: (error: C3Error) => void },
 ): EpisodeProgram {
+  const fail = (error: C3Error): ProgramStep => {
+    onFailure(error);
+    return { kind: 'end', text: FAILED, reward: null };
+  };
   return {
     ownContexts: program.ownContexts,
     next: async (problem, log, signal) => {
@@ -227,13 +255,14 @@ function endFailures(
         if (step.kind === 'message' && begin !== undefined && begin !== step.context) {
           throw describeOtherQuestion(problem, step.context);
         }
-        return step;
+        return step.kind === 'end' && step.reward === null && !isScored(problem)
+          ? fail(describeNoAnswer(problem))
+          : step;
       } catch (error) {
         if (!(error instanceof C3Error) || error.kind !== 'engine') {
           throw error;
         }
-        onFailure(error);
-        return { kind: 'end', text: FAILED, reward: null };
+        return fail(error);
       }
     },
   };

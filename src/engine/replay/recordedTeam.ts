@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { IMPORTED } from '../../domain/episode.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import type { TeamChange } from '../../domain/trial.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
@@ -11,6 +12,7 @@ import { createTeamPolicy } from '../../policy/teamPolicy.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Holds } from '../../shared/holds.ts';
 import type { ServedSettings } from '../../shared/rolePolicies.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { DrivenProgram, type AskingProgram } from '../program/drivenProgram.ts';
@@ -23,6 +25,8 @@ import type { RunSession } from '../session/session.ts';
 /** Most turns of each role, and most turns in total. */
 const MOST_TURNS = 64;
 const MOST_OCCURRENCES = 1024;
+/** Characters of a question in an error. */
+const SHOWN = 80;
 /** Tokenizer for texts that no local model reads. */
 const NO_TOKENS = { encode: () => new Int32Array(), decode: () => '' };
 /** Address of a model that is served on this machine, before it is. */
@@ -207,15 +211,18 @@ const requireAnswers = (evaluator: Evaluator, answer: string | null): Evaluator 
   evaluate: (problem, text, signal) => {
     const right = answer ?? problem.answer;
     if (right === '') {
-      throw new C3Error(
-        'input',
-        `The log has no right answer to ${JSON.stringify(problem.question.slice(0, 80))}; ` +
-          'set answer in the team file, or let the driver end with its own return.',
-      );
+      throw describeNoAnswer(problem);
     }
     return evaluator.evaluate({ ...problem, answer: right }, text, signal);
   },
 });
+
+export const describeNoAnswer = ({ question }: Problem): C3Error =>
+  new C3Error(
+    'input',
+    `The log has no right answer to ${JSON.stringify(toOneLine(question, SHOWN))}; set answer in the team file, or ` +
+      'let the program send its score to C3_RECORD_SCORE at each start, or the driver end with a return.',
+  );
 
 /** Returns the most turns of a role: the number of its steps, or the limit for drivers. */
 function countMostTurns({ next }: RecordedTeam): number {
@@ -232,6 +239,6 @@ function startProgram(team: RecordedTeam): Disposable & { readonly program: Aski
   if (next.kind === 'steps') {
     return { program: new InferredProgram(next.steps, team), [Symbol.dispose]: () => undefined };
   }
-  const driver = new DriverProcess({ command: next.command, folder, timeLimit });
+  const driver = new DriverProcess({ ...next, folder, timeLimit });
   return { program: new DrivenProgram(driver, ownContexts), [Symbol.dispose]: () => driver.close() };
 }

@@ -154,7 +154,8 @@ class RunLosses {
   async find(reader: StoreReader | null, run: string, onChange: () => void): Promise<void> {
     if (reader === null || this.shown(reader, run) === null) {
       void window.showInformationMessage(
-        'The causes of lost episodes cannot be found here: this run has no evaluation, or servers answer for its roles. On the command line, c3 blame --run asks servers too.',
+        'The causes of lost episodes cannot be found here: this run has no evaluation, or servers answer for its ' +
+          'roles. On the command line, c3 blame --run asks servers too, and with --team a recorded program.',
       );
       return;
     }

@@ -74,6 +74,11 @@ it('what cannot be divided is not divided, and what could not be scored is count
     writeRunBlameSentence(none),
     /^Of 1 lost episode 0 \[0, 1\] were within reach: the team rarely .* 1 call, 40 s/u,
   );
+  // Nothing is known yet.
+  assert.match(
+    writeRunBlameSentence({ ...none, rarelySolved: 0 }),
+    /^Of 1 lost episode 0 \[0, 1\] were within reach: a larger budget must say why\./u,
+  );
   assert.match(
     writeRunBlameSentence({ ...FOUND, roles: [] }),
     /; more episodes must be read to say which role lost them\./u,

@@ -20,7 +20,8 @@ const PROGRAMS = join(import.meta.dirname, '../../../programs');
 const INSTANCE = { uid: 'x', uidSha: 'x', question: '12+7?', answer: '', source: 'imported', level: null };
 
 function started(t: TestContext, command: readonly [string, ...string[]], timeLimit = 60_000): DriverProcess {
-  const driver = new DriverProcess({ command, folder: tmpdir(), timeLimit });
+  const name = `driver ${command.join(' ')}`;
+  const driver = new DriverProcess({ name, command, folder: tmpdir(), timeLimit });
   t.after(() => driver.close());
   return driver;
 }
@@ -401,7 +402,10 @@ describe('a team file', () => {
     );
     const chat = await team(t, 'driver: [node]\npolicy: {vscode: {family: f}}\n');
     assert.equal(chat.policyOf('planner')?.kind, 'vscode');
-    assert.deepEqual([next, timeLimit], [{ kind: 'driver', command: ['node', 'd.mjs'] }, 60_000]);
+    assert.deepEqual(
+      [next, timeLimit],
+      [{ kind: 'driver', name: 'driver node d.mjs', command: ['node', 'd.mjs'] }, 60_000],
+    );
   });
 
   it('names a program that is started again, and a model that is served here', async (t) => {
@@ -409,7 +413,8 @@ describe('a team file', () => {
       t,
       'program: [node, team.mjs]\nserve: arithmetic\npolicies: {judge: {endpoint: "http://b/v1", model_name: n}}\n',
     );
-    assert.deepEqual(next, { kind: 'driver', command: [process.execPath, PROGRAM_DRIVER, 'node', 'team.mjs'] });
+    const command = [process.execPath, PROGRAM_DRIVER, 'node', 'team.mjs'];
+    assert.deepEqual(next, { kind: 'driver', name: 'program node team.mjs', command });
     const judge = policyOf('judge');
     assert.deepEqual([serve, timeLimit], ['arithmetic', 600_000]);
     assert.ok(judge?.kind === 'endpoint' && judge.model_name === 'n');
@@ -424,7 +429,11 @@ describe('a team file', () => {
     await assert.rejects(team(t, 'driver: [node]\npolicy:\n  answers: [{answer: x}]\n'), {
       message: /team\.yaml, line 2: policy: must be an endpoint/u,
     });
-    await assert.rejects(team(t, 'driver: node d.mjs\n'), { message: /team\.yaml, line 1: driver: /u });
-    await assert.rejects(team(t, 'driver: [node]\nendpoint: x\n'), { message: /endpoint/u });
+    await assert.rejects(team(t, 'driver: node d.mjs\n'), {
+      message: /team\.yaml, line 1: driver: must be a list, such as \[node, team\.mjs\]\.$/u,
+    });
+    await assert.rejects(team(t, 'driver: [node]\nserv: x\n'), {
+      message: /team\.yaml, line 2: serv: unknown key; did you mean 'serve'\?$/u,
+    });
   });
 });

@@ -127,7 +127,7 @@ describe('c3 try of a recorded program', () => {
     });
     // Chat answers have no tokens, which is not the same as none.
     const shown = await c3(folder, ['try', '--team', 'team.yaml', '--change', 'team=same.yaml', '--budget', '4']);
-    assert.match(shown.stdout, /^8 problems; \d+ s\.$/mu);
+    assert.match(shown.stdout, /^8 problems; mean return (\S+) without the change and \1 with it; \d+ s\.$/mu);
   });
 
   it('tries another system message of a role without a change of the program', async () => {
@@ -205,6 +205,28 @@ describe('c3 try of a recorded program', () => {
     );
   });
 
+  it('leaves out episodes that nothing can score, and names the program', async () => {
+    const unscored = (name: string, from: string): void => {
+      writeFileSync(
+        join(folder, `${name}.mjs`),
+        PROGRAM.replace('const plan', `if (question > '${from}') process.exit(0); const plan`),
+      );
+      writeTeam(name, ['', ''], { driver: undefined, program: [process.execPath, `${name}.mjs`] });
+    };
+    unscored('some', '7+4?');
+    const found = await tried('--change', 'team=some.yaml', '--budget', '32');
+    assert.ok(Number(found['masked']) > 0 && found['worse'] === 0, String(found['sentence']));
+    assert.equal(Number(found['masked']) + Number(found['same']), 16);
+    assert.match(found.stderr, /left out: The log has no right answer to "8\+4\?"; .* C3_RECORD_SCORE at each start/u);
+    unscored('silent', '');
+    const sentence = await refused(['--team', 'team.yaml', '--change', 'team=silent.yaml']);
+    assert.match(sentence, /The log has no right answer to "\d\+4\?"/u);
+    writeFileSync(join(folder, 'ill.mjs'), "throw new Error('no key')");
+    writeTeam('ill', ['', ''], { driver: undefined, program: ['node', 'ill.mjs'] });
+    const ill = await refused(['--team', 'team.yaml', '--change', 'team=ill.yaml'], 1);
+    assert.match(ill, /The program node ill\.mjs does not go on: .*no key/u);
+  });
+
   it('never scores an episode of another question', async () => {
     const deaf = "const { id, log } = JSON.parse(line); const question = '8+4?'; const unused";
     writeTeam('deaf', ['const { id, question, log }', deaf]);
@@ -228,7 +250,10 @@ describe('c3 try of a recorded program', () => {
     const named = ['--team', 'team.yaml', '--change'];
     assert.match(await refused([...named, 'snapshot=0']), /has no snapshots; try model= or endpoint=\./u);
     assert.match(await refused([...named, 'adapter=x']), /serves no model that an adapter could belong to/u);
-    assert.match(await refused([...named, 'judge.prompt=careful.txt']), /judge/u);
+    assert.match(await refused([...named, 'judge.prompt=careful.txt']), /no role 'judge'; it has planner, solver\./u);
+    // One answer would score seven of eight questions wrongly.
+    const answered = ['--team', writeTeam('answered', ['', ''], { answer: '5' })];
+    assert.match(await refused([...answered, ...change]), /answered\.yaml has one answer, but run .* has 8 questions/u);
     assert.match(await refused([...named, 'team=none.yaml']), /none\.yaml/u);
     assert.match(await refused([...named, 'temperature=1', '--budget', '1']), /least|at least/u);
   });
