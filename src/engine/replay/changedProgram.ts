@@ -35,6 +35,7 @@ const MOST_REMARKS = 3;
 /** Characters of a text in an error. */
 const SHOWN = 80;
 
+/** The recording whose team is tried. */
 export interface RecordedRun {
   readonly run: string;
   readonly recipe: StoredRecipe;

@@ -224,6 +224,8 @@ export function auditScenarios(scenario: Scenario): void {
     if ((await tab.count()) > 0) {
       await tab.click();
     } else {
+      // The command takes the run of a panel in front, such as the dashboard of an earlier scenario.
+      await workbench.runCommand('View: Close All Editors');
       await workbench.runCommandAndPick('C3: Inspect failure taxonomy', 'Tiny');
     }
     const taxonomy = await workbench.webview('Failure taxonomy');
