@@ -106,11 +106,11 @@ function detectNoAnswer({ rule, isVote }: DetectedEpisode, answers: readonly Epi
 
 /** Detects an answer that cannot be read: a mark without content, or a box that is never closed. */
 function detectMalformed(answers: readonly EpisodeMessage[]): Judgement {
-  const judged = answers.map(({ text }) => judgeMark(text));
-  return judged.find(([present]) => present === true) ?? judged[0] ?? [false, 'No answer was begun.'];
+  const marks = answers.map(({ text }) => examineMark(text));
+  return marks.find(([present]) => present === true) ?? marks[0] ?? [false, 'No answer was begun.'];
 }
 
-function judgeMark(text: string): Judgement {
+function examineMark(text: string): Judgement {
   const line = text.slice(text.lastIndexOf('####') + 4).split('\n', 1)[0] ?? '';
   if (/####(?!#)/u.test(text) && tidyAnswer(line) === '') {
     return [true, 'The mark #### stands with nothing behind it.'];

@@ -17,6 +17,7 @@ import {
   type VerdictName,
 } from '../domain/taxonomy.ts';
 import { isSolved } from '../shared/credit/returns.ts';
+import { formatCounted } from '../shared/text/words.ts';
 
 /** The input of the classification: a BucketView with its question, its full return, and `terminal`. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'role'> {
@@ -367,14 +368,12 @@ function describeReturns(bucket: TaxonomyBucket): string {
   const masked = sum(aggregates.map((one) => one.masked));
   const calls = sum(bucket.alternatives.map((one) => one.evaluatorCalls));
   return (
-    `n=${plural(sum(aggregates.map((one) => one.count)), 'return')} of ` +
-    `${plural(bucket.alternatives.length, 'alternative')}${masked === 0 ? '' : `, ${masked} masked`}` +
-    `, ${plural(calls, 'evaluator call')}` +
+    `n=${formatCounted(sum(aggregates.map((one) => one.count)), 'return')} of ` +
+    `${formatCounted(bucket.alternatives.length, 'alternative')}${masked === 0 ? '' : `, ${masked} masked`}` +
+    `, ${formatCounted(calls, 'evaluator call')}` +
     `; mean ${means.length === 1 ? 'return' : 'returns'} ${means.join(', ')}${more === 0 ? '' : ` and ${more} more`}`
   );
 }
-
-const plural = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 function formatThreeDecimals(value: number): string {
   return String(Number(value.toFixed(3)));

@@ -242,6 +242,16 @@ export function writeTrialSentence({
   return `${verdict}: ${size}, ${flips}.${left}${unpaired} ${spent}`;
 }
 
+/** Returns the mean returns of both sides over all scored pairs, or null without one. */
+export function computeMeanReturns({
+  problems,
+  difference,
+}: Pick<Trial, 'problems' | 'difference'>): { readonly before: number; readonly after: number } | null {
+  const mean = (side: 'before' | 'after'): number =>
+    problems.reduce((sum, one) => sum + one.pairs * one[side], 0) / difference.n;
+  return difference.n === 0 ? null : { before: mean('before'), after: mean('after') };
+}
+
 /** Returns false if servers answered for all roles without naming their tokens, which only the costs count. */
 export const areTokensKnown = ({ tokens, costs }: Pick<Trial, 'tokens' | 'costs'>): boolean =>
   costs === undefined || tokens.before + tokens.after > 0;

@@ -1,6 +1,6 @@
 /** The result of a trial: its sentence, the pairs that flipped, the costs, and the scatter plot. */
 
-import { areTokensKnown, type TrialProblem } from '../../src/domain/trial.ts';
+import { areTokensKnown, computeMeanReturns, type TrialProblem } from '../../src/domain/trial.ts';
 import { describeServerCost } from '../../src/shared/endpointCost.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
@@ -164,10 +164,8 @@ export class TrialPanel {
 /** Creates the table of the returns and the costs of both sides. */
 function createSidesTable(trial: ShownTrial): HTMLElement {
   const { problems, tokens, costs, contexts, evaluatorCalls, seconds, masked, difference } = trial;
-  const mean = (side: 'before' | 'after'): string => {
-    const sum = problems.reduce((all, one) => all + one.pairs * one[side], 0);
-    return difference.n === 0 ? 'not measured' : (sum / difference.n).toFixed(3);
-  };
+  const means = computeMeanReturns(trial);
+  const mean = (side: 'before' | 'after'): string => means?.[side].toFixed(3) ?? 'not measured';
   const row = (name: string, before: string, after: string): HTMLElement =>
     h(
       'tr',

@@ -7,6 +7,7 @@ import type { Sampling } from '../../domain/message.ts';
 import { describeSelection } from '../../domain/selection.ts';
 import {
   areTokensKnown,
+  computeMeanReturns,
   DECODING,
   describeTrialCosts,
   parsePrices,
@@ -240,12 +241,17 @@ async function readChange(changes: readonly string[], reading: Reading): Promise
 
 /** Returns the sentence, the cost, and the first cases whose outcome changed. */
 export function formatTrial(trial: Trial): string[] {
-  const { sentence, cases, contexts, message, only = [], tokens, costs, seconds, difference } = trial;
+  const { sentence, cases, contexts, message, only = [], tokens, costs, seconds } = trial;
   const problems = `${contexts} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${describeSelection(only)})`}`;
   const [before, after] = [tokens.before, tokens.after].map((number) => number.toLocaleString('en-US'));
   const generated = areTokensKnown(trial) ? ` ${before} tokens without the change and ${after} with it;` : '';
   const place = message === undefined ? problems : `In the context of message ${message}`;
-  const cost = `${place};${difference.n === 0 ? '' : ` ${formatMeans(trial)}`}${generated} ${seconds.toFixed(0)} s.`;
+  const means = computeMeanReturns(trial);
+  const returns =
+    means === null
+      ? ''
+      : ` mean return ${means.before.toFixed(2)} without the change and ${means.after.toFixed(2)} with it;`;
+  const cost = `${place};${returns}${generated} ${seconds.toFixed(0)} s.`;
   const won = cases.filter(isWon);
   const lost = cases.filter((one) => !isWon(one));
   const shown = [...won.slice(0, MOST_SHOWN), ...lost.slice(0, MOST_SHOWN)];
@@ -257,11 +263,6 @@ export function formatTrial(trial: Trial): string[] {
     ...shown.flatMap(formatTrialCase),
     ...(shown.length < cases.length ? [`  and ${cases.length - shown.length} more with --json`] : []),
   ];
-}
-
-function formatMeans({ problems, difference }: Trial): string {
-  const before = problems.reduce((sum, one) => sum + one.pairs * one.before, 0) / difference.n;
-  return `mean return ${before.toFixed(2)} without the change and ${(before + difference.value).toFixed(2)} with it;`;
 }
 
 const isWon = ({ before, after }: TrialCase): boolean => after.return > before.return;

@@ -2,7 +2,7 @@
 
 import type { Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
-import { listRolePolicies, type TeamChange } from '../../domain/trial.ts';
+import type { TeamChange } from '../../domain/trial.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { EpisodeProgram, ProgramStep } from '../../replay/program.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
@@ -158,19 +158,15 @@ function listChangedModels(
   spending: SpendingChoice | undefined,
 ): Readonly<Record<string, Answering>> {
   const names = roles.map(({ name }) => name);
+  // A recorded team has no weights of its own, so that a policy for the team answers for every role.
   const { policy } = change;
-  const changed = listRolePolicies(
-    policy !== null && 'model' in policy
-      ? { policy: null, roles: { ...Object.fromEntries(names.map((name) => [name, policy])), ...change.roles } }
-      : change,
-    names,
-  );
+  const changed = { ...(policy !== null && Object.fromEntries(names.map((name) => [name, policy]))), ...change.roles };
   const own = names.flatMap((name) => {
     const found = team.policyOf(name);
     return found === undefined ? [] : [[name, found] as const];
   });
   const servers = readChangedServers(changed, { policies: Object.fromEntries(own), scorer: null }, spending);
-  if ((policy !== null && 'snapshot' in policy) || Object.values(changed).some((one) => 'snapshot' in one)) {
+  if (Object.values(changed).some((one) => 'snapshot' in one)) {
     throw new C3Error('input', `Run ${run} was recorded elsewhere and has no snapshots; try model= or endpoint=.`);
   }
   return Object.fromEntries(

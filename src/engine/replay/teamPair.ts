@@ -19,6 +19,7 @@ export interface TeamPair {
   readonly open: (session: RunSession, onRemark: TrialControl['onRemark']) => Promise<Held<OpenTeamPair>>;
 }
 
+/** Two teams that can play episodes. */
 export interface OpenTeamPair {
   readonly variants: readonly [Variant, Variant];
   /** Scores the episodes of both. */

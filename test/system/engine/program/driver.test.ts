@@ -143,7 +143,6 @@ def ask(role, content):
         return json.loads(response.read())["choices"][0]["message"]["content"]
 
 async def note(text):
-    await asyncio.sleep(0)
     return {"noted": text}
 
 noted = wrapped("note", note)
